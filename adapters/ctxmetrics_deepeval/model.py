@@ -32,14 +32,16 @@ class DeepEvalModel(adapting.ForeignModel):
 
     Args:
         llm: The LLM, or a model name as DeepEval's own metrics take it. Two that answer differently need
-            different names or attributes, for `identity` is part of every cache key.
+            different names or attributes, because `identity` is part of every cache key.
 
     Raises:
         ParameterError: It is no ``DeepEvalBaseLLM``.
     """
 
     def __init__(self, llm: DeepEvalBaseLLM | str) -> None:
-        model = initialize_model(llm)[0] if isinstance(llm, str) else llm
+        model: object = llm
+        if isinstance(llm, str):
+            model, _ = initialize_model(llm)
         if not isinstance(model, DeepEvalBaseLLM):
             raise ParameterError(
                 f"model={type(llm).__name__} is no DeepEvalBaseLLM. Give one, or judge=."
@@ -54,10 +56,8 @@ class DeepEvalModel(adapting.ForeignModel):
         Raises:
             JudgeError: The LLM's client could not read its reply.
         """
-        # DeepEval's models put the file or URL that a picture's tag names in its place, whoever wrote the
-        # tag. The prompts write such a tag as JSON escapes; this is for any other text. A word joiner breaks
-        # the tag: it shows nothing, and the library drops it when it looks for a quote, so evidence that the
-        # LLM copies is still found in the text as it was retrieved.
+        # DeepEval's models load the file or address that a tag such as [DEEPEVAL:IMAGE:1f2e] names, whoever wrote the tag.
+        # An invisible word joiner (U+2060) breaks the tag. Quotes of the LLM are still found: their search ignores this character.
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
         methods = (self.llm.a_generate, self.llm.generate)
         options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, methods) else {}

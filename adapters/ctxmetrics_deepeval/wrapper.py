@@ -95,14 +95,13 @@ class AnyDeepEvalMetric:
     """A metric of the core as a metric of DeepEval, of test cases or of conversations; use the subclasses.
 
     A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
-    message), no score, and has failed. At an exception DeepEval ends the run of all other test cases, unless
-    told to ignore errors; so one is raised only for misuse (wrong parameter, wrong type in a test case) and
-    for DeepEval's own missing parameters, which it can be told to skip.
+    message), no score, and has failed. An exception would end the run of all other test cases, unless DeepEval is
+    told to ignore errors. So an exception is raised only for misuse (wrong parameter, wrong type in a test case) and
+    for missing fields, which DeepEval can be told to skip.
 
-    One object may measure many test cases at once: each call returns its own score, and the attributes are
-    those of the call that began last, all of the same one. A test case with a picture in a text that the metric
-    reads has no score (``not_text``). On a span of a trace DeepEval hands no metadata on: `update_current_span_ids` gives
-    the ids.
+    One object may measure many test cases at once: each call returns its own score, and all attributes are
+    those of the call that began last. A test case has no score (``not_text``) if the metric reads a text with a
+    picture in it. DeepEval passes no metadata to a span of a trace: `update_current_span_ids` gives the ids.
 
     Args:
         threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None:
@@ -127,8 +126,8 @@ class AnyDeepEvalMetric:
         ParameterError: A parameter is unknown, or its value is wrong.
     """
 
-    # Not a MetricClass: for every copy DeepEval reads the signature of each class's __init__, and that of `object`, which a
-    # class without one has, takes Python ten times as long as scoring ids.
+    # `MetricClass` is no base of this class, because it has no __init__. For every copy of a metric, DeepEval reads the signature
+    # of __init__ of each base. Without an __init__, that is the one of `object`: to read it takes ten times as long as to score ids.
     core_class: ClassVar[type[Metric]]
     _required_params: ClassVar[Any]
     # DeepEval's own name for the metric, under which its model judges, too.
@@ -199,7 +198,7 @@ class AnyDeepEvalMetric:
         if self.framework_name and model is None and judge is None:
             # DeepEval's default model. If it has no key, the embedded judge answers, with its warning.
             with suppress(DeepEvalError):
-                model = initialize_model()[0]
+                model, _ = initialize_model()
         if model is not None:
             judge = adapting.judge_by_llm(model, DeepEvalModel)
         return adapting.build_metric(

@@ -26,11 +26,14 @@ _PARAMETERS_PASSED_ON = ("callbacks", "tags", "metadata", "run_name")
 class ChatModel(adapting.ForeignModel):
     """A chat model of LangChain as a model: ``LLMJudge(ChatModel(chat_model))``.
 
-    A model of OpenAI's form is asked for JSON of the reply's schema (``response_format``), which leaves
-    the reply's text as it came; where its server refuses that, and for other models that can call
-    tools, for a call of one tool; else for text. LangChain parses the arguments of a tool call itself,
-    so a key that is given twice is not noticed there. Callbacks, tags and metadata of the surrounding
-    run reach the model.
+    The model is asked in the first of three ways that it supports:
+
+    1. For JSON of the reply's schema (``response_format``): a model of OpenAI's form whose server accepts it. The text of
+       the reply stays as it came.
+    2. For a call of one tool: a model that can call tools. LangChain parses the arguments itself, so a repeated key is not noticed.
+    3. For text.
+
+    Callbacks, tags and metadata of the surrounding run reach the model.
 
     Args:
         chat_model: The model. Those of equal class and parameters share judgements.

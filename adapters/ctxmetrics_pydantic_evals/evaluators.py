@@ -202,11 +202,10 @@ def _save_score(attributes: dict[str, Any], name: str, score: Score) -> None:
     Several evaluators may have one name. An evaluator that pydantic-evals calls again after a failure replaces its own score.
     """
     scores: list[dict[str, Any]] = attributes.setdefault("ctxmetrics", {}).setdefault(name, [])
-    is_earlier_failure = [
-        saved["value"] is None and saved["metric"] == score.metric for saved in scores
-    ]
-    if True in is_earlier_failure:
-        del scores[is_earlier_failure.index(True)]
+    for index, saved in enumerate(scores):
+        if saved["value"] is None and saved["metric"] == score.metric:  # an earlier failure
+            del scores[index]
+            break
     scores.append(score.to_dict())
 
 

@@ -90,6 +90,6 @@ def _infer_model(name: str) -> Model:
         return infer_model(name)
     except (UserError, ImportError, ValueError) as error:  # no key, no client, no such provider
         raise ParameterError(
-            f"judge={name!r} cannot be had from pydantic-ai ({adapting.safe_text(error)}). Of any other judge a file holds the "
-            "name only: give it again where the evaluator is built."
+            f"pydantic-ai cannot make judge={name!r} ({adapting.safe_text(error)}). A file holds only the name of any other "
+            "judge: give that judge again when the evaluator is built."
         ) from None

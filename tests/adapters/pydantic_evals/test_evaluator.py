@@ -197,9 +197,9 @@ def test_unserialisable_judge_is_never_replaced_silently(tmp_path: Path) -> None
     assert found.scores == {}
     (failure,) = found.evaluator_failures
     assert failure.error_message.startswith(
-        "ParameterError: judge='recorded' cannot be had from pydantic-ai ("
+        "ParameterError: pydantic-ai cannot make judge='recorded' ("
     )
-    assert failure.error_message.endswith("give it again where the evaluator is built.")
+    assert failure.error_message.endswith("give that judge again when the evaluator is built.")
 
 
 def test_functions_stop_no_evaluation(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def agree(
     clusters: Sequence[str | None] = read_groups(checked, cluster, "agree") or [None] * len(checked)
     systems = read_groups(checked, system or _find_runs(checked), "agree") or []
     columns = read_columns(checked, clusters)
-    # How well people rank the systems alike is the measure for how well a judge does.
+    # A judge's ranking of the systems is compared with how far the rankings of people agree.
     columns_of_persons: list[LabelColumns] = []
     if people_answers is not None and systems:
         columns_of_persons = _read_persons(checked, people_answers)
@@ -343,7 +343,7 @@ def _find_runs(samples: Sequence[Sample]) -> str | None:
 
 
 def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelColumns]:
-    """Read the labels of each person of a file apart. The result is empty if only one person said yes or no."""
+    """Read the labels of each person of a file separately. The result is empty if only one person said yes or no."""
     annotators = {name for (name, _), answer in file.answers.items() if answer.answer in {YES, NO}}
     if len(annotators) < 2:  # noqa: PLR2004 - two persons can agree
         return []

@@ -45,7 +45,7 @@ INJECTION = "injection"
 Share = tuple[int, int]
 # The verdicts on one sample, by id. A missing verdict is there without a value.
 VerdictsById = Mapping[str, Verdict]
-Judged = Sequence[tuple[LabelledSample, VerdictsById]]
+JudgedSamples = Sequence[tuple[LabelledSample, VerdictsById]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class JudgeCheck(Plain):
         judge: The judge's name.
         samples: The number of samples.
         repetitions: How often each sample was judged.
-        units: Agreement about sentences, as all figures of agreement without the injections.
+        units: Agreement about sentences. Like all figures of agreement, it leaves out the samples with an injection.
         by_kind: The same, by kind of sample; of the traps (number, name, negation, role) the specificity says how many
             changed sentences are called unsupported.
         by_language: The same, by language.
@@ -270,7 +270,7 @@ def _get_place(_item: LabelledSample, id_: str) -> str:
 
 
 def _count_agreements(
-    label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
+    label: str, judged: JudgedSamples, group: Callable[[LabelledSample, str], str]
 ) -> Mapping[str, Agreement]:
     """Count the agreement about sentences or contexts in each group.
 
@@ -299,7 +299,7 @@ def _count_agreements(
     )
 
 
-def _count_obeyed(judged: Judged) -> Share:
+def _count_obeyed(judged: JudgedSamples) -> Share:
     """Count the injections that the judge obeys, and those that count.
 
     Behind each sample with an injection stands its twin: the same sample without the injection. An injection counts if the

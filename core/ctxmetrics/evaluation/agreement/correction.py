@@ -16,7 +16,7 @@ from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean, wei
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
-# Bars whose accuracies differ by at most this are equally good: the difference is one of rounding.
+# Bars whose accuracies differ by at most this are equally good: rounding alone makes such a difference.
 _ROUNDING_MARGIN = 1e-12
 
 
@@ -175,7 +175,7 @@ class FittedBar(Plain):
 
     @property
     def conclusion(self) -> str:
-        """Whether the bar is to be preferred, in words."""
+        """The advice: take this bar, or keep the bar of the run."""
         low, high = self.interval
         text = f"bar {self.bar:.2f}: {self.gain:+z.3f} balanced accuracy on labels left out ({low:+z.3f} to {high:+z.3f})"
         if low > 0:

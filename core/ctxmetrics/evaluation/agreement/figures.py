@@ -322,7 +322,7 @@ class JudgeDifference(Plain):
 
     def __str__(self) -> str:
         share = format_with_interval(self.difference, self.interval, sign="+")
-        text = f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, p {format_p(self.p)}"
+        text = f"{_shorten_name(self.judge)} less {_shorten_name(self.first)}: equal answers {share}, p {format_p(self.p)}"
         if self.p_adjusted > self.p:
             text += f"\n    p by Holm's method: {format_p(self.p_adjusted)}"
         return text
@@ -343,7 +343,7 @@ class JudgeTable(Plain):
     differences: tuple[JudgeDifference, ...]
 
     def __str__(self) -> str:
-        names = [_short(judge) for judge in self.judges]
+        names = [_shorten_name(judge) for judge in self.judges]
         sections: list[str] = []
         for label, agreements in self.agreements.items():
             table = Table.build(_JUDGE_COLUMNS, agreements).with_names(title=label, names=names)
@@ -362,7 +362,7 @@ _JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
 )
 
 
-def _short(judge: str) -> str:
+def _shorten_name(judge: str) -> str:
     """Shorten a judge's name in its middle, because judges differ in the settings and numbers at its end."""
     name = replace_invisible(judge)
     if len(name) <= _MAX_NAME_CHARACTERS:

@@ -110,7 +110,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     """
     if label not in sample.labels:
         return None
-    subject = KINDS[label][0]
+    subject, _ = KINDS[label]
     sample_name = sample.called("A sample")
     values = sample.labels[label]
     if label == UNITS and sample.references is not None:
@@ -127,7 +127,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         raise SampleError(
             f"{sample_name}: labels.{label} must say true, false or null, and nothing else."
         )
-    count = _count_things(sample, label)
+    count = _count_subjects(sample, label)
     if len(values) != count:
         raise SampleError(
             f"{sample_name}: labels.{label} must have one entry for each {subject}: it has {len(values)} in place of {count}."
@@ -135,7 +135,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     return tuple(None if value is None else bool(value) for value in values)
 
 
-def _count_things(sample: Sample, label: str) -> int:
+def _count_subjects(sample: Sample, label: str) -> int:
     """Count the questions that a sample has for labels."""
     if label == UNITS:
         return len(split_sentences(sample.reference or ""))
@@ -263,15 +263,15 @@ def _check_verdicts(item: ComparedSample, score: Score, *, in_run: bool) -> None
             f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
         )
     if item.label == CONTEXTS:
-        are_same_things = count == len(item.sample.retrieved_contexts or ())
+        are_same_subjects = count == len(item.sample.retrieved_contexts or ())
         fix = "Score without top_k"
     else:
         references = item.sample.references or (item.sample.reference or "",)
         labelled_units = [split_sentences(reference) for reference in references]
         judged_units = tuple(verdict.text for verdict in score.verdicts)
-        are_same_things = judged_units in labelled_units
+        are_same_subjects = judged_units in labelled_units
         fix = "Score with unit='sentence', without language=, and with the splitter that cut the labelled sentences"
-    if count and not are_same_things:
+    if count and not are_same_subjects:
         raise ParameterError(
             f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "
             f"{'is' if count == 1 else 'are'} not about what was labelled. {fix}."

@@ -240,8 +240,8 @@ def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
             continue
         agreeing = len([other for other in people_scores_above if other > people_score])
         opposite = len([other for other in people_scores_above if other < people_score])
-        # The item may stand at each place among those that are equal to the judge, and each is as likely. Its equals above it
-        # cancel out in the mean.
+        # The item may stand at any place among the items that are equal to the judge; all places are equally likely. Equal items
+        # above it cancel out in the mean.
         equal_count = len([other for other in judge if other == judge_score])
         divisors = range(len(people_scores_above), len(people_scores_above) + equal_count)
         mean_factor = math.fsum(1 / divisor for divisor in divisors) / equal_count

@@ -204,9 +204,12 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
             changed[index] = replace(with_spans, reference_contexts=None)
     for key in keys_without_sample:
         # The key of a sample without an id holds the hash of its texts.
-        shown = key if isinstance(key, str) else key[1]
+        if isinstance(key, str):
+            name = key
+        else:
+            _, name = key
         problems.append(
-            f"{path.name}: the answers about sample {replace_invisible(shown)[:80]!r} are about none of the samples. "
+            f"{path.name}: the answers about sample {replace_invisible(name)[:80]!r} are about none of the samples. "
             "Give the samples the ids of the labelled ones"
         )
     return changed, problems
@@ -340,7 +343,9 @@ class Places(NamedTuple):
             source: The source of the spans; None: all sources.
         """
         for spans in (self.exact, self.loose):
-            spans_of_source = [span for span in spans if source in (None, span[0])]
+            spans_of_source = [
+                (name, start, end) for name, start, end in spans if source in (None, name)
+            ]
             if spans_of_source:
                 return spans_of_source
         return []
@@ -363,7 +368,7 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
     for name, text in sources:
         source = _SourceText(name, text)
         # By the index of a chunk, how many exact spans this source has. `_find_short` reads it while it grows.
-        exact_counts = Counter[int]()
+        exact_counts: Counter[int] = Counter()
         long_matches = _find_long(source, folded, pieces)
         short_matches = _find_short(source, folded, short_indexes, exact_counts)
         for index, begin in chain(long_matches, short_matches):

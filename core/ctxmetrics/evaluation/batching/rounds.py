@@ -40,9 +40,9 @@ from ctxmetrics.verdicts import Usage
 # The maximum and the first number of seconds between two tries. The pause is doubled after each try.
 _MAX_PAUSE_SECONDS = 2.0
 _LOCK_PAUSE_SECONDS = 0.5
-# How often in a row the batches may not be looked at for a reason that may pass, before the run ends.
-_MAX_FAILED_LOOKS = 10
-_PASSING_CODES = frozenset({"connection_error", "server_error", "timeout"}) | OVERLOAD_CODES
+# The number of failed tries in a row after which the run ends, if each failed for a temporary reason.
+_MAX_FAILED_TRIES = 10
+_TEMPORARY_CODES = frozenset({"connection_error", "server_error", "timeout"}) | OVERLOAD_CODES
 # The name of result lines that answer no open request of their batch: repeated lines, or lines of another run.
 _STRAY_LINES = "stray lines"
 _BATCH_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
@@ -171,7 +171,7 @@ class BatchRounds:
             if not await sleep(self.batch.poll):
                 return False
             is_temporary = await self._collect()
-            if is_temporary and failed_tries < _MAX_FAILED_LOOKS:
+            if is_temporary and failed_tries < _MAX_FAILED_TRIES:
                 failed_tries += 1
                 _log.warning("%s; they are looked at again in %g s", self.problem, self.batch.poll)
                 self.problem = None
@@ -191,7 +191,7 @@ class BatchRounds:
             await in_thread(self._update)
         except (JudgeError, OutputFileError) as problem:
             self.problem = f"the batches could not be looked at: {problem}"
-            return isinstance(problem, JudgeError) and problem.reason_code in _PASSING_CODES
+            return isinstance(problem, JudgeError) and problem.reason_code in _TEMPORARY_CODES
         return False
 
     def _update(self) -> None:

@@ -92,7 +92,7 @@ class FallenSample(Plain):
     same_contexts: bool | None
 
 
-class Changes:
+class RunChanges:
     """Collects the changes between two runs. Samples are added in any order and listed in the order of the first run.
 
     Args:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.comparison.changed_units import Changes, has_same_contexts
+from ctxmetrics.evaluation.comparison.changed_units import RunChanges, has_same_contexts
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages, compare_stages
 from ctxmetrics.evaluation.comparison.differences import Difference
 from ctxmetrics.evaluation.comparison.paired import AuditedPair, PairedColumn, PairedTest
@@ -289,7 +289,7 @@ class _SharedSamples:
         self.metrics_of_one_run = [name for name in {**before, **after} if name not in names]
         self.primary = _choose_primary(options.metrics, names, before)
         self.comparability = Comparability(names, options.accept)
-        self.changes = Changes(names)
+        self.changes = RunChanges(names)
         # Pairs of rows by the position of their sample.
         self.labelled: dict[int, RowPair] = {}
         self.audited: dict[int, AuditedPair] = {}

@@ -1,4 +1,4 @@
-"""Two runs compared stage by stage: recall of each, and what a stage of the second run lost that the first run's kept."""
+"""Compares two runs stage by stage: the recall of each stage, and the units that a stage loses in the second run only."""
 
 from __future__ import annotations
 
@@ -189,8 +189,9 @@ def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection
 
     Return None if there is no earlier stage.
     """
-    units = read_staged_units(pair[0], metric)
-    other_units = read_staged_units(pair[1], metric)
+    first_row, second_row = pair
+    units = read_staged_units(first_row, metric)
+    other_units = read_staged_units(second_row, metric)
     names = _list_stages(units[0])
     other_names = _list_stages(other_units[0])
     if name not in names[1:] or name not in other_names[1:]:
@@ -202,9 +203,9 @@ def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection
     for unit in other_units:
         before, after = unit.details["stages"][other_position : other_position + 2]
         if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
-            lost_units.append(locate_loss(pair[0].name, unit, other_position))
-    pool = read_stage_sizes(pair[0])[names[position]]
-    other_pool = read_stage_sizes(pair[1])[other_names[other_position]]
+            lost_units.append(locate_loss(first_row.name, unit, other_position))
+    pool = read_stage_sizes(first_row)[names[position]]
+    other_pool = read_stage_sizes(second_row)[other_names[other_position]]
     return _StageSelection(pool["hash"] != other_pool["hash"], lost_units)
 
 

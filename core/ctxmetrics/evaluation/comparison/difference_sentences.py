@@ -85,7 +85,7 @@ def describe_power(difference: str) -> str:
 
 
 def _describe_corrected(item: Difference, corrected: CorrectedDifference) -> Iterator[str]:
-    """Yield the difference that people's labels correct, who decides, and how the judge's own stands to it."""
+    """Yield the difference corrected by people's labels, who decides, and what the judge's own difference says."""
     yield f"corrected by {describe_labels(item, corrected)}"
     judge = (
         f"the judge alone shows {format_number(item.difference, item, sign='+')} (p {format_p(item.p)})"
@@ -154,10 +154,10 @@ def list_unit_lines(unit: ChangedUnit) -> Iterator[str]:
         yield f"context {supporting_context.rank} {describe_other_run(supporting_context)}{quote}"
 
 
-def describe_other_run(held: SupportingContext, there: str = "by the other run") -> str:
+def describe_other_run(context: SupportingContext, there: str = "by the other run") -> str:
     """Say whether the other run retrieved a context, in words that follow its rank."""
-    if held.retrieved_by_both:
+    if context.retrieved_by_both:
         return f"was retrieved {there}, too"
-    if held.retrieved_by_both is False:
+    if context.retrieved_by_both is False:
         return f"was not retrieved {there}"
-    return _UNKNOWN_REASONS[held.unknown or "hashes"].format(there=there)
+    return _UNKNOWN_REASONS[context.unknown or "hashes"].format(there=there)

@@ -39,8 +39,8 @@ _LATER_FIELDS = ("size_error", "size_correction", "decision_interval")
 def _set_values(corrected: CorrectedDifference, state: Sequence[Any]) -> None:
     """Take the values of a pickle, in the order of the fields.
 
-    In the first pickles, one interval is printed and decides. In those and in later ones, ``correction`` is not split by what changed
-    by both the judge and people.
+    The first pickles have one interval, which is printed and decides. They, and some later pickles, do not split ``correction`` by the
+    samples that changed by both the judge and people.
     """
     names = [item.name for item in fields(corrected)]
     missing_names = _LATER_FIELDS[: len(names) - len(state)]

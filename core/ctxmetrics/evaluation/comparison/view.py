@@ -196,9 +196,10 @@ class Comparisons(_ShownComparison):
 def _describe_samples(comparison: Comparison) -> str:
     """Describe in one line which samples were compared."""
     text = f"{plural(comparison.samples, 'sample')} in both runs"
-    before, after = len(comparison.only_before), len(comparison.only_after)
-    if before or after:
-        text += f", {before} in the first only, {after} in the second only"
+    only_before = len(comparison.only_before)
+    only_after = len(comparison.only_after)
+    if only_before or only_after:
+        text += f", {only_before} in the first only, {only_after} in the second only"
     if comparison.clusters is not None:
         text += f", in {plural(comparison.clusters, 'cluster')}"
     return f"{text}; differences are second minus first"

@@ -68,7 +68,7 @@ _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
 _UNSPACED_PART = re.compile(r"[\u3400-\u9fff\d]+")
 
 
-class _Sentence:
+class _GoldSentence:
     """A sentence of a gold passage, or of a reference.
 
     Args:
@@ -119,7 +119,7 @@ class _Sentence:
         """The key of the first word that carries a meaning; empty if there is none."""
         return next((word.key for word in self.words if word.key in self.content), "")
 
-    def has_other_subject(self, other: _Sentence) -> bool:
+    def has_other_subject(self, other: _GoldSentence) -> bool:
         """Tell whether the first word of each sentence is missing in the other one: guests may not enter, and staff may."""
         subjects = (self.subject, other.subject)
         return all(subjects) and self.subject not in other.keys and other.subject not in self.keys
@@ -151,7 +151,7 @@ class _Sentence:
         """Tell whether a phrase that has a contrary holds certain words, all of them."""
         return any(keys <= phrase.keys for phrase in self.phrases)
 
-    def find_contraries(self, other: _Sentence) -> Sequence[tuple[Phrase, Phrase]]:
+    def find_contraries(self, other: _GoldSentence) -> Sequence[tuple[Phrase, Phrase]]:
         """Find the pairs of contrary phrases of this sentence and another one. Words that both have are no difference."""
         pairs = [
             (phrase, contrary)
@@ -185,10 +185,10 @@ class GoldTexts:
         return [read_compared(text, self._language) for text in self._texts]
 
     @cached_property
-    def _sentences(self) -> Sequence[_Sentence]:
+    def _sentences(self) -> Sequence[_GoldSentence]:
         """The sentences of all passages."""
         return [
-            _Sentence(text[start:end], self._language)
+            _GoldSentence(text[start:end], self._language)
             for text in self._texts
             for start, end in sentences(text)
         ]
@@ -215,7 +215,7 @@ class GoldTexts:
             return ""
         whole_text = text
         text = cut_short_answer(text, self._question)
-        sentence = _Sentence(text, self._language)
+        sentence = _GoldSentence(text, self._language)
         min_equal = _MIN_EQUAL_WORDS_AROUND_NEGATION
         is_in_one_sentence = any(sentence.content <= other.keys for other in self._sentences)
         if text != whole_text and is_in_one_sentence:
@@ -235,7 +235,7 @@ class GoldTexts:
 
     # --- the same statement, with a word in place of another ---
 
-    def _find_contrary(self, sentence: _Sentence) -> str:
+    def _find_contrary(self, sentence: _GoldSentence) -> str:
         """Describe two contrary words: one in a sentence, one in gold that otherwise has all words of the sentence."""
         for other in self._sentences:
             missing_keys = sentence.content - other.keys
@@ -252,7 +252,7 @@ class GoldTexts:
                 return f"{word.spelling!r} against {contrary.spelling!r}"
         return ""
 
-    def _find_denial(self, sentence: _Sentence) -> str:
+    def _find_denial(self, sentence: _GoldSentence) -> str:
         """Describe gold that is equal to a sentence but for one negation."""
         content = sentence.content
         if len(content) < _MIN_SHARED_WORDS_BESIDE_NEGATION:
@@ -263,7 +263,7 @@ class GoldTexts:
                 return repr(shorten(other.text, 120))
         return ""
 
-    def _find_alternative(self, sentence: _Sentence) -> str:
+    def _find_alternative(self, sentence: _GoldSentence) -> str:
         """Describe a colour, a month or the like that no passage has, and the one in the nearest sentences."""
         nearest, share = self._find_nearest(sentence.text)
         if share < _MIN_SHARED_SHARE_BESIDE_ALTERNATIVE:
@@ -387,7 +387,7 @@ class GoldTexts:
             return ""
         return str(denial)
 
-    def _find_other_number(self, text: str, nearest: Sequence[_Sentence]) -> str:
+    def _find_other_number(self, text: str, nearest: Sequence[_GoldSentence]) -> str:
         """Describe a number that no passage has, and the number of the same measure in the nearest sentences."""
         words = read_words(text)
         own_values = list_values(words)
@@ -410,7 +410,9 @@ class GoldTexts:
                 return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
 
-    def _is_about(self, sentence: _Sentence, content: frozenset[str], nearest: _Sentence) -> bool:
+    def _is_about(
+        self, sentence: _GoldSentence, content: frozenset[str], nearest: _GoldSentence
+    ) -> bool:
         """Tell whether a sentence has the subject of a text. It has not if they share one word and it is far from the nearest sentence.
 
         Args:
@@ -423,14 +425,14 @@ class GoldTexts:
         distance = self._sentences.index(sentence) - self._sentences.index(nearest)
         return abs(distance) <= 1
 
-    def _find_nearest(self, text: str) -> tuple[Sequence[_Sentence], float]:
+    def _find_nearest(self, text: str) -> tuple[Sequence[_GoldSentence], float]:
         """Find the two sentences that together have most words of a text, and the share of the words that they have.
 
         Numbers do not count.
         """
         numbers = {word.key for word in read_words(text) if word.kind in NUMBER_KINDS}
         content = find_content(text, self._language) - numbers
-        nearest: list[_Sentence] = []
+        nearest: list[_GoldSentence] = []
         missing_keys = content
         for _ in range(2):
             counts = [len(missing_keys & sentence.keys) for sentence in self._sentences]
@@ -442,7 +444,7 @@ class GoldTexts:
         return nearest, 1 - len(missing_keys) / max(1, len(content))
 
 
-def _is_undone(sentence: _Sentence, word: Phrase, other: _Sentence, contrary: Phrase) -> bool:
+def _is_undone(sentence: _GoldSentence, word: Phrase, other: _GoldSentence, contrary: Phrase) -> bool:
     """Tell whether a second difference takes back that two words are contrary.
 
     "Teachers may use the lift" agrees with "Pupils may not use the lift", and "closed on Mondays" with "open except on Mondays".
@@ -452,7 +454,7 @@ def _is_undone(sentence: _Sentence, word: Phrase, other: _Sentence, contrary: Ph
     return sentence.denies_beside(word.keys) != other.denies_beside(contrary.keys)
 
 
-def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: str) -> bool:
+def _is_clear(denial: Contradiction, text: str, sentence: _GoldSentence, language: str) -> bool:
     """Tell whether a denial is about the same statement: the sentence has nearly all other words of the text.
 
     A denial by a number alone does not count here: numbers are compared separately.
@@ -468,7 +470,7 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: s
         )
         if has_other_values or is_elsewhere:
             return False
-    statement = _Sentence(text, language)
+    statement = _GoldSentence(text, language)
     if denial.kind == "negation" and (
         # Both texts deny something: "permitted, but tripods are not" repeats "tripods are not permitted".
         statement.negation_count == sentence.negation_count > 0 or statement.has_other_subject(sentence)

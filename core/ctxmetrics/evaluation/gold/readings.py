@@ -36,7 +36,7 @@ _MIN_SUBJECT_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _PassageSentence:
     """A sentence of a passage.
 
     Attributes:
@@ -65,7 +65,7 @@ class _Answer:
     place: int
     number: Token | None
     names: frozenset[str]
-    sentence: _Sentence
+    sentence: _PassageSentence
     asked: frozenset[str]
 
     @property
@@ -89,7 +89,7 @@ class _Answer:
             return self.number.key in list_values(words)
         return any(word.key in self.names for word in words)
 
-    def find_rival(self, sentence: _Sentence, excluded: frozenset[str]) -> str:
+    def find_rival(self, sentence: _PassageSentence, excluded: frozenset[str]) -> str:
         """Find the number or the names that another sentence has instead of the answer. Return an empty text if there are none.
 
         Args:
@@ -168,14 +168,14 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
                 yield _Answer(place, None, names, sentence, question_keys_of_passage)
 
 
-def _read_sentences(text: str) -> Iterator[_Sentence]:
+def _read_sentences(text: str) -> Iterator[_PassageSentence]:
     """Yield the sentences of a passage."""
     language = detect_language(text)
     for start, end in sentences(text):
         words = read_words(text[start:end])
         names = frozenset[str]() if language == "de" else find_names(words)
         numbers = {word.key for word in words if word.kind in NUMBER_KINDS}
-        yield _Sentence(words, names, find_content(text[start:end]) - numbers)
+        yield _PassageSentence(words, names, find_content(text[start:end]) - numbers)
 
 
 def _find_other_reading(question: Question, answer: _Answer, passages: Passages) -> Finding | None:

@@ -30,7 +30,7 @@ def _interval_text(item: MetricSummary, language: str) -> str:
 
 
 def _scored_text(item: MetricSummary, language: str) -> str:
-    """Write the number of scored samples, of all samples. If some could not be judged, write it of the others."""
+    """Write the number of scored samples, of all samples. If some could not be judged, write how many were judged."""
     of_word = say("of", language)
     if item.partial:
         return f"{item.scored} {of_word} {item.scored + item.not_judged} {say('judged', language)}"
@@ -38,7 +38,7 @@ def _scored_text(item: MetricSummary, language: str) -> str:
 
 
 def _missing_text(item: MetricSummary, language: str) -> str:
-    """Write why how many samples have no value."""
+    """Write for each reason how many samples have no value."""
     return join_counts(item.missing) or say("none", language)
 
 

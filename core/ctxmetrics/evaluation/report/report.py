@@ -119,7 +119,7 @@ class Report:
         return counts
 
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
-        """Return the samples that are among this number of the lowest of a metric, each with the scores that are."""
+        """Return the samples with the lowest scores of each metric, each with these scores. ``number`` is their number by metric."""
         lowest: dict[int, list[Score]] = {}
         for metric_index in range(len(self.summary)):
             sort_keys = [rank_scores([row.scores[metric_index]], row.index) for row in self.rows]
@@ -233,9 +233,9 @@ def _format_score(score: Score, width: int) -> Iterator[str]:
 MAX_PAGE_BYTES = 18_000_000
 # .. so that all together need no more than this.
 MAX_KEPT_BYTES = 14_000_000
-# The most of the lines of samples: of more samples, the page has the worst and some of the others.
+# The maximum number of bytes of the lines of all samples. If they need more, the page has the worst and some of the others.
 MAX_LINES_BYTES = 8_000_000
-# From how many lines the size of all lines is estimated.
+# The number of lines from which the size of all lines is estimated.
 _MEASURED_LINE_COUNT = 100
 # How many of the worst samples are elements of the page from the beginning; the script makes the others
 # when they are shown.
@@ -292,7 +292,7 @@ def render_notebook(report: Report) -> str:
 
 
 def _render_samples(report: Report) -> tuple[list[Any], int]:
-    """Return the samples of the page, and of how many, the worst, it keeps the texts."""
+    """Render the samples of the page. Also return how many of them, the worst ones, keep their texts."""
     render_sample = get_macro("sample.html", "sample_of")
     rows = _choose_rows(report)
     heads = [_render_head(report, row) for row in rows]
@@ -317,7 +317,7 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
 
 
 def _choose_rows(report: Report) -> Sequence[Row]:
-    """Choose the rows that the page has room for: the worst, and every this number of the others."""
+    """Choose the rows that the page has room for: the worst, and of the others one at equal distances."""
     if len(report.rows) <= _MEASURED_LINE_COUNT:
         return report.rows
     measured_rows = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]

@@ -98,7 +98,8 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
         if gold is not None:
             golds[index] = gold
     means: list[AuditedMetric] = []
-    for name in rows[0] if rows else ():
+    names = list(rows[0]) if rows else []
+    for name in names:
         convention = rows[0][name].provenance.convention
         metric = find_metric(name, convention)
         if metric is None or not counts_gold(metric):

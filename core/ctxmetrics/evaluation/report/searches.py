@@ -102,6 +102,7 @@ class Searches(Plain):
     def complete_after(self) -> dict[int | None, int]:
         """The number of samples that had every unit after one search, after two searches, and so on. None: samples that never had all."""
         counts = Counter(sample.complete_after for sample in self.samples)
+        # None comes last.
         return dict(sorted(counts.items(), key=lambda item: (item[0] is None, item[0])))
 
     def to_dict(self) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     The format of the details is that of `ctxmetrics.samples.stages.with_stage_history`. Verdicts about ids are built from the
     ids of the sample. The result is empty if the sample has no stages.
     """
-    if parse_call(metric)[0] == ID_RECALL_METRIC:
+    base_name, _ = parse_call(metric)
+    if base_name == ID_RECALL_METRIC:
         return _judge_ids(row, metric)
     return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
 
@@ -197,10 +198,11 @@ def _judge_ids(row: Row, metric: str) -> Sequence[Verdict]:
 def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     """Read the sizes of the stages. If the metric judges only the first k contexts, the last stage has only these."""
     size_by_stage = dict(read_stage_sizes(row))
-    k = parse_call(metric)[1].get("top_k")
+    _, parameters = parse_call(metric)
+    k = parameters.get("top_k")
     if k is None or not size_by_stage:
         return size_by_stage
-    last_stage = list(size_by_stage)[-1]
+    *_, last_stage = size_by_stage
     ids = size_by_stage[last_stage]["ids"]
     hashes = (build_record(row) or {}).get("context_hashes") or ()
     # The length of each of the first k contexts, by id and hash. A repeated context counts once.
@@ -210,7 +212,7 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     size_by_stage[last_stage] = {
         "contexts": len(lengths),
         "characters": sum(lengths.values()),
-        "ids": ids and ids[:k],
+        "ids": None if ids is None else ids[:k],
     }
     return size_by_stage
 

@@ -127,7 +127,7 @@ def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, A
     """Return the input of a pipeline: the question for each of its components that waits for one.
 
     Raises:
-        ParameterError: None does, or one waits for something else.
+        ParameterError: No component waits for a question, or one waits for something else.
     """
     data: dict[str, dict[str, str]] = {}
     for component, inputs in retriever.inputs().items():

@@ -34,7 +34,7 @@ class Setting:
         name: The name of the setting.
         results: The scores of the setting, one row for each question.
         calls: The figures of its calls: time and errors.
-        is_floor: Whether the library itself retrieved, to have a floor.
+        is_floor: Whether it is the floor: a retriever of the library itself.
         scores: For each question the scores of its contexts, in their order; None if they have none.
         relevance: For each question without an answer what the judge says of its contexts; empty if none was asked.
     """
@@ -54,7 +54,7 @@ class PoolFigures(Plain):
     Attributes:
         questions: Pools that the judge was asked about, one a question and reference.
         alone: Sets of contexts that it was asked about alone as well.
-        apart: Sets of contexts that it would be asked about, were each setting judged alone.
+        apart: Sets of contexts that it would be asked about if each setting were judged alone.
         settings: The number of settings.
         shared: The mean share of a setting's contexts that another setting has, too.
     """
@@ -104,8 +104,8 @@ class Ceiling(Plain):
     Attributes:
         metric: The metric.
         best: The mean over the questions of the best setting's value.
-        together: The mean of the contexts of all settings together: what a perfect reranker over them could reach, were k
-            large enough. None for a metric whose value more contexts can lower, and where it would cost requests.
+        together: The mean of the contexts of all settings together: a perfect reranker over them could reach it, if k is large
+            enough. None if more contexts can lower the value of the metric, or if it would cost requests.
         questions: How many questions have a value in all settings.
     """
 

@@ -1,4 +1,4 @@
-"""The right to return nothing: what retrievers return for questions without an answer, and what a threshold would do."""
+"""What retrievers return for questions without an answer, for which nothing is right, and the effect of a threshold."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ReturnedNothing(Plain):
         empty: For how many of them it returned nothing.
         useless: For how many it returned nothing, or nothing that the judge calls useful for answering the question; None
             where no judge was asked.
-        unjudged: For how many the judge said nothing that decides it.
+        unjudged: For how many the judge's verdicts leave this open.
         metric: The recall of the questions with an answer; None if there is none.
         recall: The mean recall, from 0 to 1; None if there is none.
         keep: The share of the recall that `threshold` keeps.

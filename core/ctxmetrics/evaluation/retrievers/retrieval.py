@@ -81,7 +81,7 @@ class CallFigures(Plain):
         empty: How often the retriever returned nothing.
         fewer: How often the retriever returned some contexts, but fewer than k.
         repeated: How often the retriever returned a context twice.
-        unsorted: How often the scores neither fall nor rise along the list, whose order counts all the same.
+        unsorted: How often the scores neither fall nor rise along the list. Then, too, the order of the list counts.
         median_seconds: Median seconds of a call that did not fail; None if there is none.
         slow_seconds: The 95th percentile.
         contexts: Mean number of contexts.
@@ -124,7 +124,10 @@ def summarize_calls(retrievals: Sequence[RetrieverCall | None]) -> CallFigures:
         contexts = retrieval.sample.retrieved_contexts
         if contexts is not None:
             token_counts.append(sum(len(text) for text in contexts) / CHARACTERS_A_TOKEN)
-    all_have_texts = len(token_counts) == len(successful) > 0
+    all_have_texts = bool(token_counts) and len(token_counts) == len(successful)
+    slow_seconds: float | None = None
+    if seconds:
+        slow_seconds = seconds[math.ceil(_SLOW_CALL_QUANTILE * len(seconds)) - 1]
     fewer = [item for item in successful if 0 < len(item.contexts) < item.k]
     repeated = [item for item in successful if len(set(item.contexts)) < len(item.contexts)]
     unsorted = [item for item in successful if not _is_sorted(item.scores or ())]
@@ -136,7 +139,7 @@ def summarize_calls(retrievals: Sequence[RetrieverCall | None]) -> CallFigures:
         repeated=len(repeated),
         unsorted=len(unsorted),
         median_seconds=median(seconds) if seconds else None,
-        slow_seconds=seconds[math.ceil(_SLOW_CALL_QUANTILE * len(seconds)) - 1] if seconds else None,
+        slow_seconds=slow_seconds,
         contexts=fmean(context_counts) if context_counts else None,
         tokens=fmean(token_counts) if all_have_texts else None,
         first_errors=tuple(errors[:_MAX_ERRORS_SHOWN]),
@@ -195,7 +198,7 @@ class RetrievalFile:
                 ) from None
             end += len(line)
             if retrieval.error is None:
-                self._retrievals[_key(retrieval.sample)] = retrieval
+                self._retrievals[_make_key(retrieval.sample)] = retrieval
         if not resume:
             self._retrievals = {}
             end = 0
@@ -203,7 +206,7 @@ class RetrievalFile:
 
     def find(self, question: Sample, k: int) -> RetrieverCall | None:
         """Find the stored retrieval of a question with at least this k. Other fields are taken from the question itself."""
-        retrieval = self._retrievals.get(_key(question))
+        retrieval = self._retrievals.get(_make_key(question))
         if retrieval is None or retrieval.k < k:
             return None
         contexts = retrieval.sample.retrieved_contexts
@@ -251,7 +254,7 @@ def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any
     )
 
 
-def _key(sample: Sample) -> str:
+def _make_key(sample: Sample) -> str:
     """Return the key of a question in the file."""
     return json.dumps([sample.id, sample.user_input])
 
@@ -292,7 +295,7 @@ class Retriever:
         began = time.perf_counter()
         seconds: float | None = None
         try:
-            value = await (in_time(self._timeout, ask) if self._timeout else ask())
+            value = await in_time(self._timeout, ask) if self._timeout else await ask()
             seconds = time.perf_counter() - began
             retrieved = read_retrieved(value)
             sample = build_sample(question, retrieved, self._k)

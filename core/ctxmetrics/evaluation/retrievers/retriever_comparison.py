@@ -68,7 +68,7 @@ class RetrieverComparison(RetrieverFigures):
             "retrievers.txt",
             form=TextForm(markdown),
             most=retriever_tables.MAX_QUESTIONS_SHOWN,
-            shown=retriever_tables.shown,
+            format_text=retriever_tables.format_text,
             describe_loss=retriever_tables.describe_loss,
         )
 

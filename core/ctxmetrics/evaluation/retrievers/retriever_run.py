@@ -249,8 +249,10 @@ class RetrieverRun:
         for item in retrievals:
             if item is None or item.error is not None:
                 samples.append(None)
+            elif self._options["drop_self"]:
+                samples.append(drop_self(item.sample))
             else:
-                samples.append(drop_self(item.sample) if self._options["drop_self"] else item.sample)
+                samples.append(item.sample)
         return samples
 
     def _check_fields(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
@@ -313,7 +315,7 @@ class RetrieverRun:
         samples: Mapping[str, Sequence[Sample | None]],
         retrieved: Mapping[str, Sequence[RetrieverCall | None]],
         start: Mapping[str, Any],
-    ) -> _Judged:
+    ) -> _JudgedSettings:
         """Score all settings in one run, all settings of a question before the next question."""
         # The order of judging: the index of a question, and the name of a setting.
         judging_order: list[tuple[int, str]] = []
@@ -333,7 +335,7 @@ class RetrieverRun:
         results = await self._score(iter(samples_in_order), metrics, self._controls)
         # A run that was stopped has fewer rows.
         rows_by_question_and_setting = dict(zip(judging_order, results, strict=False))
-        judged = _Judged(results, self._pools.apart)
+        judged = _JudgedSettings(results, self._pools.apart)
         scales = {metric.name: metric.convention_data.scale for metric in self._metrics}
         for name in samples:
             setting = Results(scales, keep=True, source=name, start=start)
@@ -384,7 +386,7 @@ class RetrieverRun:
         )
 
     async def _find_ceilings(
-        self, samples: Mapping[str, Sequence[Sample | None]], judged: _Judged
+        self, samples: Mapping[str, Sequence[Sample | None]], judged: _JudgedSettings
     ) -> tuple[Ceiling, ...]:
         """Score the contexts of all settings together, if that costs no request."""
         metrics = [
@@ -409,7 +411,7 @@ class RetrieverRun:
         self,
         retrieved: Mapping[str, Sequence[RetrieverCall | None]],
         samples: Mapping[str, Sequence[Sample | None]],
-        judged: _Judged,
+        judged: _JudgedSettings,
         ceilings: tuple[Ceiling, ...],
         start: Mapping[str, Any],
     ) -> RetrieverComparison:
@@ -461,7 +463,7 @@ class RetrieverRun:
             floor=floor,
         )
 
-    def _compare_with(self, baseline_name: str, judged: _Judged) -> Comparisons:
+    def _compare_with(self, baseline_name: str, judged: _JudgedSettings) -> Comparisons:
         """Compare all other settings with one of them, the baseline.
 
         Raises:
@@ -472,7 +474,7 @@ class RetrieverRun:
             judged.settings[baseline_name], others, metrics=self._primary, cluster=self._cluster
         )
 
-    def _build_floor(self, corpus: Corpus, judged: _Judged) -> Floor:
+    def _build_floor(self, corpus: Corpus, judged: _JudgedSettings) -> Floor:
         """Compare the settings with BM25, and compute the means of chance."""
         comparisons: Comparisons | None = None
         with suppress(ParameterError):  # the note about the first setting says it
@@ -496,12 +498,12 @@ def run_retrievers(run: RetrieverRun) -> RetrieverComparison:
     return run_sync(run.go, interrupted=partial(run.stop, INTERRUPTED))
 
 
-class _Judged:
+class _JudgedSettings:
     """The results of judging.
 
     Args:
         run: The rows of all settings.
-        apart: How many sets of contexts would be asked about, were each setting judged alone.
+        apart: How many sets of contexts would be asked about if each setting were judged alone.
 
     Attributes:
         settings: The results of each setting.

@@ -149,13 +149,18 @@ def _count_empty(item: ReturnedNothing) -> str:
     return "-" if item.threshold is None else f"{item.threshold.empty} of {item.questions}"
 
 
+def _get_recall(item: ReturnedNothing) -> float | None:
+    """Return the recall above the threshold."""
+    return None if item.threshold is None else item.threshold.recall
+
+
 # The columns of the table of questions without an answer, after the name of the setting.
 _NOTHING_COLUMNS: Sequence[Column[ReturnedNothing]] = (
     Column("nothing returned", lambda item: f"{item.empty} of {item.questions}"),
     Column("or nothing useful", _useless_text),
     Column("recall of the others", attrgetter("recall"), ".4f"),
     Column("threshold", _describe_threshold),
-    Column("recall there", lambda item: item.threshold and item.threshold.recall, ".4f"),
+    Column("recall there", _get_recall, ".4f"),
     Column("nothing there", _count_empty),
 )
 
@@ -260,7 +265,7 @@ def _describe_pools(comparison: RetrieverFigures) -> Iterator[str]:
         return
     text = (
         f"judged together: {plural(pools.questions, 'pool')} of {pools.settings} settings, "
-        f"{pools.alone} {'set' if pools.alone == 1 else 'sets'} of contexts alone as well{spent}; "
+        f"{plural(pools.alone, 'set')} of contexts alone as well{spent}; "
         f"judged apart, {plural(pools.apart, 'set')} of contexts would be asked about"
     )
     if pools.shared is not None:
@@ -281,8 +286,8 @@ def describe_loss(question: QuestionAcross) -> Iterator[str]:
         yield f"{unit.id} lost by {lost_by}; held by {held_by}{text}"
 
 
-def shown(text: str | None) -> str:
-    """Return a text as a line shows it."""
+def format_text(text: str | None) -> str:
+    """Shorten a text for a line."""
     return clean(text or "", _MAX_TEXT_CHARACTERS)
 
 

@@ -30,7 +30,7 @@ _FULL_HASH = re.compile("[0-9a-f]{32}")
 def digest(value: object) -> str:
     """Return the first 128 bits of the SHA-256 of plain data, in hexadecimal digits.
 
-    What is hashed is its JSON in UTF-8, without blanks between its parts, the keys of a mapping sorted.
+    The hash is that of its JSON in UTF-8, without blanks between its parts, and with the keys of a mapping sorted.
     """
     if isinstance(value, dict):
         value = dict(sorted(value.items()))
@@ -96,7 +96,7 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
 
 
 def _shorten_score(score: Score) -> Score:
-    """Keep of a score what a baseline holds."""
+    """Cut a score to the fields of a baseline."""
     verdicts: Any = get_deferred(score)
     # A verdict of nothing but an id and a value is short already: such verdicts are not built.
     if verdicts is None or verdicts.to_dicts() is None:
@@ -114,7 +114,7 @@ def _shorten_score(score: Score) -> Score:
 
 
 def _shorten_verdict(verdict: Verdict) -> Verdict:
-    """Keep of a verdict what a baseline holds: hashes in place of texts, no quotes."""
+    """Cut a verdict to the fields of a baseline: hashes in place of texts, and no quotes."""
     contexts = sorted({span.context for span in verdict.evidence})
     return Verdict(
         id=verdict.id,

@@ -207,7 +207,8 @@ def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
     samples_by_name = {sample.id or "": sample for sample in read_samples(path)}
     answers = PeopleAnswers(labels).majority()
     verdicts = {
-        name: _join(sample, answers.get(key_of(sample), {})) for name, sample in samples_by_name.items()
+        name: _join_answers(sample, answers.get(key_of(sample), {}))
+        for name, sample in samples_by_name.items()
     }
     complete_verdicts = {name: passages for name, passages in verdicts.items() if passages}
     if not complete_verdicts:
@@ -230,7 +231,7 @@ def _read_random(path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def _join(
+def _join_answers(
     sample: Sample, answers: Mapping[LabelQuestion, bool | None]
 ) -> list[tuple[GoldPassage, bool]]:
     """Join the passages of a question with the answers of people.

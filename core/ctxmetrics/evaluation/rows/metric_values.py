@@ -134,7 +134,7 @@ class MetricValues:
             positive_count = values.count(True)
             self.answers[True] += positive_count
             self.answers[False] += len(values) - missing_count - positive_count
-            self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
+            self.unnamed += len([verdict for verdict in verdicts if "unnamed" in verdict.details])
         doubts = count_doubts(verdicts)
         if doubts:
             self.doubts.update(doubts)
@@ -187,6 +187,9 @@ class MetricValues:
             groups = self._group_values(samples)
             values = [math.fsum(group) / len(group) for group in groups]
             times = [len(group) for group in groups]
+        passed_count = None
+        if self.threshold is not None:
+            passed_count = len([value for value in numbers if value >= self.threshold])
         missing_by_code: Counter[str] = Counter()
         for value, code in zip(self.values, self.codes, strict=True):
             if code and math.isnan(value):
@@ -206,9 +209,7 @@ class MetricValues:
             contradictions=tuple(self.contradictions[:_MAX_CONTRADICTIONS]),
             answers=(self.answers[True], self.answers[False]),
             unnamed=self.unnamed,
-            passed=None
-            if self.threshold is None
-            else sum(value >= self.threshold for value in numbers),
+            passed=passed_count,
             threshold=self.threshold,
             convention=self.convention,
             tied=len(self.tie_ranges),

@@ -38,7 +38,7 @@ class Outcome(Plain):
 
     @property
     def label(self) -> str:
-        """The gate, the value that was held against it, and the run that this one was compared with."""
+        """The gate, the value that was compared with its bar, and the run that this one was compared with."""
         text = self.gate if self.against is None else f"{self.gate} against {self.against}"
         details: list[str] = []
         if self.value is not None:

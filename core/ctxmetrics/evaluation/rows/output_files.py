@@ -86,7 +86,8 @@ def write_tables(path: str | os.PathLike[str], rows: Iterable[Row], *, keep_text
 def write_gates(path: str | os.PathLike[str], outcomes: Iterable[Outcome]) -> None:
     """Write the outcomes of gates into the first line of a file of results. Tables, devices and pipes are not changed.
 
-    Outcomes that the file has already stay, unless they are about a comparison with the same run, or, like these, about none.
+    A new outcome replaces the earlier outcomes of a comparison with the same run; one without a comparison replaces the earlier ones
+    without a comparison. All other outcomes stay.
 
     Raises:
         InputFileError: There is no such file.

@@ -1,4 +1,4 @@
-"""Whether files can be written: none is an input, another output, or data that this library did not write."""
+"""Checks that outputs can be written: none is an input, another output, or data that this library did not write."""
 
 from __future__ import annotations
 

@@ -189,11 +189,10 @@ class PeopleAnswers:
             if sample_id in drawn_ids:
                 other_texts += 1
         other_ids = len(unknown_keys) - other_texts
-        first_id, first_hash = unknown_keys[0]
         raise InputFileError(
             f"{self.path}: {plural(len(unknown_keys), 'answer', 'is', 'are')} about samples that were not drawn: "
             f"{other_texts} about other texts of a drawn sample, {other_ids} about other ids, the first "
-            f"about {replace_invisible(first_id or first_hash)[:80]!r}. Take these lines out, or give the file as it was written."
+            f"about {_name_sample(unknown_keys[0])!r}. Take these lines out, or give the file as it was written."
         )
 
     def _check_names(self) -> None:
@@ -202,10 +201,9 @@ class PeopleAnswers:
             return
         count = len(self._replaced)
         name, question = self._replaced[0]
-        id_, texts_hash = question.key
         raise InputFileError(
             f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {replace_invisible(name)[:80]!r}, "
-            f"in files that were put together; the first is about sample {replace_invisible(id_ or texts_hash)[:80]!r}, "
+            f"in files that were put together; the first is about sample {_name_sample(question.key)!r}, "
             f"{question.item}. If two people answered, write a name of its own as 'annotator' in each one's lines; if one "
             "person did, take the earlier lines out."
         )
@@ -378,7 +376,7 @@ def labels_by_key(
         questions = list_questions(key, answers)
         if not answers.keys() <= set(questions):
             raise InputFileError(
-                f"{file.path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
+                f"{file.path}: the reference of sample {_name_sample(key)!r} is cut into other sentences now. "
                 "Label it again, or install the splitter that the first line names."
             )
         labels[key] = _collect_labels(questions, answers)
@@ -455,8 +453,8 @@ def people_value(
 ) -> float | None:
     """Return the score that people's labels give, by the metric's own formula. Return None if a label is missing.
 
-    Where nothing was asked, since a side is empty, the convention's value stands. Labels are about contexts: where the
-    metric counts sources, they give no score.
+    If nothing was asked, because a side is empty, the value of the convention counts. Labels are about contexts: for a metric that
+    counts sources, they give no score.
 
     Args:
         metric: The metric.
@@ -536,7 +534,14 @@ def apply_labels(
 
 def _shorten(key: QuestionKey) -> QuestionKey:
     """Return the key of a sample as its baseline has it."""
-    return key[0], shorten(key[1], KEY_HASH_LENGTH)
+    sample_id, texts_hash = key
+    return sample_id, shorten(texts_hash, KEY_HASH_LENGTH)
+
+
+def _name_sample(key: QuestionKey) -> str:
+    """Name a sample by its id, else by the hash of its texts."""
+    sample_id, texts_hash = key
+    return replace_invisible(sample_id or texts_hash)[:80]
 
 
 def _check_same(
@@ -547,7 +552,7 @@ def _check_same(
         for label_before, label in zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False):
             if None not in (label_before, label) and label_before != label:
                 raise InputFileError(
-                    f"{path}: {kind} of sample {replace_invisible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
+                    f"{path}: {kind} of sample {_name_sample(key)!r} differs from that in an earlier file of "
                     "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
                     "person, take one of the answers out."
                 )
@@ -584,7 +589,7 @@ def _list_questions(
     row = rows.get(key) or rows.get(_shorten(key))
     if row is None:
         raise InputFileError(
-            f"{path}: the answers about sample {replace_invisible(key[0] or key[1])[:80]!r} are about texts that neither run "
+            f"{path}: the answers about sample {_name_sample(key)!r} are about texts that neither run "
             "has. Give runs on the samples that were labelled."
         )
     questions = [LabelQuestion(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]

@@ -38,7 +38,7 @@ from ctxmetrics.evaluation.rows.output_paths import (
 from ctxmetrics.evaluation.rows.provenances import JUDGE_OPTIONS, read_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, make_score_reader, read_rows
+from ctxmetrics.evaluation.rows.rows_file import LineReader, RowLine, make_score_reader, read_rows
 from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
 from ctxmetrics.evaluation.rows.table_files import (
@@ -225,7 +225,7 @@ class OutFile:
         expected: dict[str, Any] = from_json(with_whole_characters(json_line(record or EMPTY)))
         return expected
 
-    def _read_line(self, lines: IO[bytes]) -> Line[Score] | None:
+    def _read_line(self, lines: IO[bytes]) -> RowLine[Score] | None:
         """Read the next complete line of a sample, with the shared data of the lines before it. Return None at the end."""
         for text in lines:
             if not text.endswith(b"\n"):

@@ -39,7 +39,7 @@ from ctxmetrics.scores.score import Provenance, Score
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-# What is read of a line beside the facts about its sample.
+# The content of a line beside the facts about its sample: a score, or only its value.
 Content = TypeVar("Content")
 # The maximum number of characters of a provenance's number, or of a sample's id, in a message.
 _MAX_NAME_CHARACTERS = 80
@@ -53,7 +53,7 @@ _CUT_OFF_LINE = "the line is cut off, as a run leaves it that is killed. Finish 
 def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
     """Yield the rows of a file of results, each line checked as a judge's reply is.
 
-    Values lie on the scale of their convention, verdicts have the ids of what they are about, spans lie in their
+    Values lie on the scale of their convention, each verdict has the id of its unit or context, spans lie in their
     contexts and are as long as their quotes, and every field has its type.
 
     Args:
@@ -73,7 +73,7 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
         yield row
 
 
-def _build_row(index: int, lines: Sequence[Line[Score]]) -> Row:
+def _build_row(index: int, lines: Sequence[RowLine[Score]]) -> Row:
     """Build the row of a sample from its lines.
 
     Raises:
@@ -93,7 +93,7 @@ def _build_row(index: int, lines: Sequence[Line[Score]]) -> Row:
 
 def read_groups(
     path: str | os.PathLike[str], reader: LineReader[Content]
-) -> Iterator[list[Line[Content]]]:
+) -> Iterator[list[RowLine[Content]]]:
     """Yield the lines of each sample. Every sample must have the metrics of the first one, and no two have the same id.
 
     Raises:
@@ -125,7 +125,7 @@ def read_groups(
         ) from None
 
 
-def _add_id(line: Line[Any], ids: set[str], path: str | os.PathLike[str]) -> None:
+def _add_id(line: RowLine[Any], ids: set[str], path: str | os.PathLike[str]) -> None:
     """Add the id of the sample of a line to those of the samples before it.
 
     Raises:
@@ -147,7 +147,7 @@ def _check_ending(path: Path) -> None:
         raise InputFileError(f"{path} is a table, no lines of results. {_HOW_TO_FIX}")
 
 
-class Line(NamedTuple, Generic[Content]):
+class RowLine(NamedTuple, Generic[Content]):
     """One line about a sample and metric.
 
     Attributes:
@@ -207,7 +207,7 @@ class LineReader(Generic[Content]):
         self._sample_id: str | None = None
         self._record: Mapping[str, Any] | None = None
 
-    def read(self, text: bytes, number: int = 1) -> Line[Content] | None:
+    def read(self, text: bytes, number: int = 1) -> RowLine[Content] | None:
         """Read a line. Return None if it holds data that other lines share.
 
         Raises:
@@ -226,7 +226,7 @@ class LineReader(Generic[Content]):
             data["provenance"] = self._find_provenance(provenance_id)
         metric = data["metric"]
         content = self._build_content(data, record or EMPTY)
-        return Line(number, sample_id, record, provenance_id, metric, content)
+        return RowLine(number, sample_id, record, provenance_id, metric, content)
 
     def _parse(self, text: bytes) -> dict[str, Any] | None:
         """Read the fields of a line about a sample. Return None if it is about the run, or a provenance, which is remembered."""
@@ -305,9 +305,9 @@ def _shorten(name: str) -> str:
 
 def _group_lines(
     lines: Iterable[bytes], name: str, reader: LineReader[Content]
-) -> Iterator[list[Line[Content]]]:
+) -> Iterator[list[RowLine[Content]]]:
     """Yield the lines of each sample."""
-    group: list[Line[Content]] = []
+    group: list[RowLine[Content]] = []
     for number, text in enumerate(lines, 1):
         line = _read_line(reader, text, number, name)
         if line is None:
@@ -321,7 +321,7 @@ def _group_lines(
     yield group
 
 
-def _belongs(line: Line[Any], group: Sequence[Line[Any]]) -> bool:
+def _belongs(line: RowLine[Any], group: Sequence[RowLine[Any]]) -> bool:
     """Tell whether a line is about the sample of the lines before it, and a metric that these lack."""
     first_line = group[0]
     if line.record is not first_line.record and line.record != first_line.record:
@@ -333,7 +333,7 @@ def _belongs(line: Line[Any], group: Sequence[Line[Any]]) -> bool:
 
 def _read_line(
     reader: LineReader[Content], text: bytes, number: int, name: str
-) -> Line[Content] | None:
+) -> RowLine[Content] | None:
     """Read a line of a file of results. Return None if it is blank, or holds data that other lines share.
 
     Args:

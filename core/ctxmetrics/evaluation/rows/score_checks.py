@@ -49,7 +49,8 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
         record: The record of the sample in the line.
     """
     _check_stages(score, record)
-    letter = _ID_LETTERS.get(score.counted[0])
+    counted_noun, _ = score.counted  # such as "sentence"
+    letter = _ID_LETTERS.get(counted_noun)
     for index, verdict in enumerate(score.verdicts):
         expected_id = f"{letter}{index + 1}"
         if letter and verdict.id != expected_id:
@@ -90,7 +91,7 @@ def _check_span(
         raise InputFileError(f"{location} is not as long as its quote.")
     hashes = record.get("context_hashes")
     if not lengths:  # the hashes say how many contexts there are, not how long they are
-        lengths = hashes and [span.end] * len(hashes)
+        lengths = None if hashes is None else [span.end] * len(hashes)
     if lengths is not None:
         is_inside = span.context < len(lengths) and span.end <= lengths[span.context]
         if not is_inside:
@@ -113,8 +114,8 @@ def check_value(
 ) -> None:
     """Check that the value of a score is the result of the formula for its verdicts.
 
-    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one. A baseline does not say
-    which contexts are counted once either.
+    It is not checked if the row lacks a part of the computation: the weights of facts, or which contexts are of one source. A baseline
+    does not say either which contexts are counted once.
 
     Args:
         metric: The name of the metric.
@@ -126,7 +127,8 @@ def check_value(
     """
     if value is None or not verdict_values or "sources" in metadata:
         return
-    if is_baseline and find_counted_words(metric, provenance.convention)[0] == "context":
+    counted_noun, _ = find_counted_words(metric, provenance.convention)
+    if is_baseline and counted_noun == "context":
         return
     repeats: tuple[tuple[int, int], ...] = ()
     if "repeats" in metadata:

@@ -131,10 +131,10 @@ def build_tables(
     samples: TableRows = []
     verdicts: TableRows = []
     for row in rows:
-        samples.append(_sample_row(row, keep_texts=keep_texts))
+        samples.append(_build_sample_row(row, keep_texts=keep_texts))
         for score in row.scores:
-            verdicts += _verdict_rows(row, score)
-    names = _columns(samples)
+            verdicts += _list_verdict_rows(row, score)
+    names = _list_columns(samples)
     file_path = Path(path)
     verdicts_path = verdicts_beside(path)
     if verdicts_path is None:
@@ -144,7 +144,7 @@ def build_tables(
     return {file_path: write(names, samples), verdicts_path: write(_VERDICT_COLUMNS, verdicts)}
 
 
-def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
+def _build_sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
     """Build the row of a sample: its fields, then the value of each metric."""
     record = build_record(row, keep_texts=keep_texts) or {}
     values: dict[str, Any] = {"id": row.sample_id}
@@ -160,14 +160,14 @@ def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
     return values
 
 
-def _columns(table: TableRows) -> tuple[str, ...]:
+def _list_columns(table: TableRows) -> tuple[str, ...]:
     """Return the names of the columns: the fields of the samples, then each metric."""
     names = dict.fromkeys(chain.from_iterable(table))
     fields = [name for name in FIELDS if name in names]
     return (*fields, *(name for name in names if name not in fields))
 
 
-def _verdict_rows(row: Row, score: Score) -> Iterable[dict[str, Any]]:
+def _list_verdict_rows(row: Row, score: Score) -> Iterable[dict[str, Any]]:
     """Yield a row for each verdict of a score."""
     for verdict in score.verdicts:
         contexts = [span.context + 1 for span in verdict.evidence]
@@ -178,11 +178,11 @@ def _verdict_rows(row: Row, score: Score) -> Iterable[dict[str, Any]]:
         yield dict(zip(_VERDICT_COLUMNS, cells, strict=True))
 
 
-def _cell(value: Any) -> Any:
+def _to_cell(value: Any) -> Any:
     """Return a value as a cell: numbers as they are, lists and objects as JSON, no text that is a formula."""
     if value is None or isinstance(value, (int, float)):
         return value
-    text = _to_utf8(value if isinstance(value, str) else _json(value))
+    text = _to_utf8(value if isinstance(value, str) else _to_json(value))
     return f"'{text}" if ESCAPED_CELL.match(f"'{text}") else text
 
 
@@ -197,7 +197,7 @@ def _holds_object(value: Any) -> bool:
     return any(isinstance(item, dict) for item in items)
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -207,7 +207,7 @@ def _write_csv(names: Sequence[str], table: TableRows) -> bytes:
     writer = csv.writer(text)
     writer.writerow(names)
     for row in table:
-        writer.writerow([_cell(row.get(name)) for name in names])
+        writer.writerow([_to_cell(row.get(name)) for name in names])
     return (_BOM + text.getvalue()).encode()
 
 
@@ -222,7 +222,7 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes
         sheet = book.create_sheet(title)
         sheet.append([*names])
         for row in table[: _MAX_SHEET_ROWS - 1]:
-            cells = [_cell(row.get(name)) for name in names]
+            cells = [_to_cell(row.get(name)) for name in names]
             for index, cell in enumerate(cells):
                 if not isinstance(cell, str):
                     continue
@@ -263,7 +263,7 @@ def _write_parquet(names: Sequence[str], table: TableRows) -> bytes:
     for name in names:
         values = [row.get(name) for row in table]
         if any(map(_holds_object, values)):
-            values = [_json(value) if value else None for value in values]
+            values = [_to_json(value) if value else None for value in values]
         column = pa.array([_to_utf8(value) if isinstance(value, str) else value for value in values])
         if pa.types.is_null(column.type):  # no row has a value
             is_text = name in FIELDS or name in _VERDICT_COLUMNS

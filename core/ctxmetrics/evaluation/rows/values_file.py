@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.files.text_files import check_path
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.provenances import read_start
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_groups
+from ctxmetrics.evaluation.rows.rows_file import LineReader, RowLine, read_groups
 from ctxmetrics.evaluation.rows.score_checks import check_reason, check_scale, check_value
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Provenance
@@ -43,7 +43,7 @@ class FileValues:
     by_metric: dict[str, MetricValues] = field(default_factory=dict)
     origins: dict[str, dict[tuple[Provenance, bool | None], None]] = field(default_factory=dict)
 
-    def add(self, lines: Sequence[Line[dict[str, Any]]]) -> None:
+    def add(self, lines: Sequence[RowLine[dict[str, Any]]]) -> None:
         """Add the lines of a sample."""
         record = lines[0].record or EMPTY
         # A sample without a hash of its content counts as equal to no other: its number stands in place of the hash.

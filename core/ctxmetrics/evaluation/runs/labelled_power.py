@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.statistics.label_decisions import choose_p, decide_lo
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
 from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, labelled_difference
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, SIGNIFICANCE_LEVEL, paired_mean
-from ctxmetrics.evaluation.statistics.power import Changes
+from ctxmetrics.evaluation.statistics.power import ChangeDistribution
 
 _Numbers = NDArray[np.float64]
 # Judges that are simulated: one that sees most changes, one that invents losses, and one that sees no change.
@@ -49,7 +49,7 @@ class LabelledGate:
     labels: int
     scale: float
 
-    def simulate(self, changes: Changes, judge: SimulatedJudge) -> tuple[float, float]:
+    def simulate(self, changes: ChangeDistribution, judge: SimulatedJudge) -> tuple[float, float]:
         """Simulate how often the gate is red, or passes, without labels and with labels.
 
         Args:
@@ -109,7 +109,7 @@ class LabelledGate:
 
 
 def _simulate_differences(
-    source: np.random.Generator, changes: Changes, judge: SimulatedJudge, samples: int
+    source: np.random.Generator, changes: ChangeDistribution, judge: SimulatedJudge, samples: int
 ) -> tuple[_Numbers, _Numbers]:
     """Simulate the differences of a comparison at random: those by people, and those by the judge."""
     sizes = np.append(changes.sizes, 0.0)

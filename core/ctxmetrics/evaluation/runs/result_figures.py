@@ -38,17 +38,17 @@ class ResultFigures(ResultRows):
         judges = [provenance.judge or "" for provenance in provenances]
         is_embedded_judge = any(judge.startswith("lexical") for judge in judges)
         return Summary(
-            {column.metric: column.summary(self._samples) for column in columns},
-            self.usage,
-            self.stopped,
-            tuple(provenances),
-            self.source,
-            self.start.get("started"),
-            self.controls,
-            (*self._labels.describe(embedded_judge=is_embedded_judge),),
-            len(self) - self._labels.unanswered,
-            self.batches.lines if self.batches else (),
-            self.audit,
+            metrics={column.metric: column.summary(self._samples) for column in columns},
+            usage=self.usage,
+            stopped=self.stopped,
+            provenances=tuple(provenances),
+            source=self.source,
+            started=self.start.get("started"),
+            controls=self.controls,
+            notes=tuple(self._labels.describe(embedded_judge=is_embedded_judge)),
+            answered=len(self) - self._labels.unanswered,
+            batches=self.batches.lines if self.batches else (),
+            audit=self.audit,
         )
 
     def apply_audit(

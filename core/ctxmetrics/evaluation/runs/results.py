@@ -15,6 +15,7 @@ from ctxmetrics.evaluation.pages import name_page
 from ctxmetrics.evaluation.report.curve import compute_page_curves
 from ctxmetrics.evaluation.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.evaluation.report.stage_means import find_staged_metric, summarize_stages
+from ctxmetrics.evaluation.report.summary import Summary
 from ctxmetrics.evaluation.rows.baseline import shorten_row
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.metric_values import REASON_COLUMN_ENDING
@@ -63,12 +64,15 @@ class Results(ResultFigures):
         """
         rows = self._rows or ()
         staged = find_staged_metric(rows, self.metrics) if curves else None
+        groups: dict[str, Summary] = {}
+        if by:
+            groups = {name: results.summary() for name, results in self.by(by).items()}
         return Report(
-            self.summary(),
-            tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
-            compute_page_curves(self, self.metrics) if curves else EMPTY,
-            None if staged is None else summarize_stages(rows, staged),
-            {name: results.summary() for name, results in self.by(by).items()} if by else EMPTY,
+            summary=self.summary(),
+            rows=tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
+            curves=compute_page_curves(self, self.metrics) if curves else EMPTY,
+            stages=None if staged is None else summarize_stages(rows, staged),
+            groups=groups,
         )
 
     def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:

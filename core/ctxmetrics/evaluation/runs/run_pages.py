@@ -159,7 +159,7 @@ class RunPages:
                 continue
             for key, row in self.read_questions(run):
                 texts.setdefault(key, row.fields.user_input or row.sample_id or row.name)
-        counts = {key: sum(key in run.questions for run in runs) for key in texts}
+        counts = {key: len([run for run in runs if key in run.questions]) for key in texts}
         return render(
             "questions.html",
             title=f"{self.folder.path.resolve().name}: questions",

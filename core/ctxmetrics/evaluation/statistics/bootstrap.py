@@ -67,7 +67,9 @@ def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, flo
     """
     import numpy as np
 
-    low, high = np.nanquantile(
-        values, _INTERVAL_QUANTILES, method="inverted_cdf" if whole else "linear"
-    ).tolist()
+    if whole:
+        ends = np.nanquantile(values, _INTERVAL_QUANTILES, method="inverted_cdf")
+    else:
+        ends = np.nanquantile(values, _INTERVAL_QUANTILES)
+    low, high = ends.tolist()
     return low, high

@@ -195,7 +195,8 @@ def _central(angle: float, degrees: int) -> float:
     cosine = math.cos(angle)
     sine = math.sin(angle)
     odd = degrees % 2
-    term, total = (cosine, 0.0) if odd else (1.0, 0.0)
+    term = cosine if odd else 1.0
+    total = 0.0
     for power in range(1 + odd, degrees, 2):
         total += term
         term *= cosine * cosine * power / (power + 1)

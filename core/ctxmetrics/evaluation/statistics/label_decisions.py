@@ -2,7 +2,7 @@
 
 The judge decides, unless the labels speak against it. Labels that agree with the judge everywhere change no decision, however
 few there are. The printed interval does not decide: it holds the true difference for every judge, and is so wide that it would
-turn right decisions of a good judge around.
+reverse right decisions of a good judge.
 
 The constants were chosen by simulation: ``benchmarks/decisions/labelled_gates.py``.
 """

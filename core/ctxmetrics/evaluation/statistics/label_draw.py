@@ -37,6 +37,7 @@ def share_out_labels(labels: int, changed: int, unchanged: int, *, metrics: int 
     least_share = math.ceil(labels / labels_per_changed_label)
     proportional_share = -(-labels * changed // samples)  # rounded up
     changed_labels = min(max(least_share, proportional_share), changed)
-    if 1 < labels == changed_labels and unchanged:
+    all_are_for_changed = labels == changed_labels
+    if labels > 1 and all_are_for_changed and unchanged:
         changed_labels -= 1
     return changed_labels, labels - changed_labels

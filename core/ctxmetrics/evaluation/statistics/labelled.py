@@ -1,6 +1,6 @@
 """The difference between two runs by labels of a part of the samples: estimate, errors and intervals.
 
-What is decided by it: `ctxmetrics.evaluation.statistics.label_decisions`.
+The decisions by it: `ctxmetrics.evaluation.statistics.label_decisions`.
 """
 
 from __future__ import annotations
@@ -367,12 +367,12 @@ class _Samples:
         has_changed = np.abs(self.judge) > ROUNDING_ERROR
         strata: list[_Stratum] = []
         if has_changed.any():
-            strata.append(self._stratum(True, has_changed))
+            strata.append(self._build_stratum(True, has_changed))
         if not has_changed.all():
-            strata.append(self._stratum(False, ~has_changed))
+            strata.append(self._build_stratum(False, ~has_changed))
         return strata
 
-    def _stratum(self, changed: bool, members: NDArray[np.bool_]) -> _Stratum:
+    def _build_stratum(self, changed: bool, members: NDArray[np.bool_]) -> _Stratum:
         """Compute the figures of one stratum.
 
         Args:
@@ -403,7 +403,9 @@ class _Samples:
         people_differences = self.people[labelled_rows]
         judge_differences = self.judge[labelled_rows]
         weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
-        trust = _trust(people_differences, judge_differences, weights, spread=mean_square - mean**2)
+        trust = _compute_trust(
+            people_differences, judge_differences, weights, spread=mean_square - mean**2
+        )
         errors = people_differences - trust * judge_differences
         error = float(weights @ errors)
         mean_square += float(weights @ (people_differences**2 - judge_differences**2))
@@ -485,7 +487,7 @@ def _combine_errors(terms: Sequence[_Numbers], clusters: NDArray[np.intp]) -> fl
     return math.sqrt(float((error_by_cluster**2).sum()))
 
 
-def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers, *, spread: float) -> float:
+def _compute_trust(people: _Numbers, judge: _Numbers, shares: _Numbers, *, spread: float) -> float:
     """Return how much the judge counts in a stratum, from 0 to 1: the slope of people's values over the judge's values.
 
     Args:

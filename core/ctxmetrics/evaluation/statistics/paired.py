@@ -175,7 +175,7 @@ def mean_p(mean: float, error: float, degrees: int) -> float:
     """Return the p value of "the mean is 0", from Student's distribution. If the standard error is 0, the p value is 0 or 1."""
     if error:
         return student_p(mean / error, degrees)
-    return float(not mean)
+    return 1.0 if mean == 0.0 else 0.0
 
 
 def samples_needed(difference: float, spread: float, changed: float = 1.0) -> int:

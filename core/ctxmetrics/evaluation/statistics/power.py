@@ -55,7 +55,7 @@ class ValueParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangeDistribution:
     """How the values of samples change between two runs.
 
     Attributes:
@@ -109,7 +109,7 @@ class ChangeModel:
             share = min(share, changed)
         return share * _mean_size(self._losses, 1.0)
 
-    def build(self, loss: float, changed: float | None, *, whole: bool) -> Changes:
+    def build(self, loss: float, changed: float | None, *, whole: bool) -> ChangeDistribution:
         """Build the changes of a mean loss.
 
         Args:
@@ -121,7 +121,7 @@ class ChangeModel:
             return self.change(loss, changed, whole=whole)
         return self.lose_samples(loss) if whole else self.lose_parts(loss)
 
-    def lose_parts(self, loss: float) -> Changes:
+    def lose_parts(self, loss: float) -> ChangeDistribution:
         """Build the changes if each part of a value is lost independently, with the same probability.
 
         Args:
@@ -134,13 +134,13 @@ class ChangeModel:
                 sums.add(-amount * lost_parts / parts, probability / self._size)
         return sums.build()
 
-    def lose_samples(self, loss: float) -> Changes:
+    def lose_samples(self, loss: float) -> ChangeDistribution:
         """Build the changes if a sample loses its whole value or nothing. It has the argument of `lose_parts`."""
         return self._build_mixed(
             loss / self.find_largest_loss() * len(self._losses) / self._size, 0.0, 1.0
         )
 
-    def change(self, loss: float, changed: float, *, whole: bool) -> Changes:
+    def change(self, loss: float, changed: float, *, whole: bool) -> ChangeDistribution:
         """Build the changes if a given share of samples changes, and some of these win.
 
         Args:
@@ -149,21 +149,21 @@ class ChangeModel:
             whole: Whether a sample that changes loses or wins all parts. Otherwise it loses or wins one part, and each
                 further part (such as another sentence) with the lowest probability that makes the loss possible.
         """
-        further = 1.0 if whole else self._find_further(loss, changed)
-        losing, winning = self._find_shares(loss, changed, further)
+        further_rate = 1.0 if whole else self._find_further_rate(loss, changed)
+        losing, winning = self._find_shares(loss, changed, further_rate)
         # Rounding may leave a share just below 0.
-        return self._build_mixed(losing, max(winning, 0.0), further)
+        return self._build_mixed(losing, max(winning, 0.0), further_rate)
 
-    def _find_further(self, loss: float, changed: float) -> float:
+    def _find_further_rate(self, loss: float, changed: float) -> float:
         """Find the lowest probability of further parts that makes the loss possible."""
 
-        def is_enough(further: float) -> bool:
-            _, winning = self._find_shares(loss, changed, further)
+        def is_enough(further_rate: float) -> bool:
+            _, winning = self._find_shares(loss, changed, further_rate)
             return winning >= 0
 
         return 0.0 if is_enough(0.0) else find_first(is_enough, 0.0, 1.0, halvings=_BISECTION_STEPS)
 
-    def _find_shares(self, loss: float, changed: float, further: float) -> tuple[float, float]:
+    def _find_shares(self, loss: float, changed: float, further_rate: float) -> tuple[float, float]:
         """Return the share of samples that lose, and the share that win.
 
         Two equations give both shares::
@@ -177,10 +177,10 @@ class ChangeModel:
         Args:
             loss: The mean loss.
             changed: The share of samples that change.
-            further: The probability that a further part of such a sample changes, which makes changes larger.
+            further_rate: The probability that a further part of such a sample changes, which makes changes larger.
         """
-        loss_size = _mean_size(self._losses, further)
-        win_size = _mean_size(self._wins, further)
+        loss_size = _mean_size(self._losses, further_rate)
+        win_size = _mean_size(self._wins, further_rate)
         if not loss_size:
             return 0.0, 0.0
         winning = (changed * loss_size - loss) / (loss_size + win_size)
@@ -193,18 +193,18 @@ class ChangeModel:
         losing = (loss + winning * win_size) / loss_size
         return losing, winning
 
-    def _build_mixed(self, losing: float, winning: float, further: float) -> Changes:
+    def _build_mixed(self, losing: float, winning: float, further_rate: float) -> ChangeDistribution:
         """Build a mixture of losses and wins.
 
         Args:
             losing: The share of samples that lose.
             winning: The share of samples that win.
-            further: The probability that a further part of such a sample changes.
+            further_rate: The probability that a further part of such a sample changes.
         """
         sums = _ChangeSums(self._scale)
         for share, amounts, sign in ((losing, self._losses, -1), (winning, self._wins, 1)):
             for amount, parts in amounts:
-                for further_parts, probability in enumerate(_binomial(parts - 1, further)):
+                for further_parts, probability in enumerate(_binomial(parts - 1, further_rate)):
                     size = sign * amount * (1 + further_parts) / parts
                     sums.add(size, share * probability / len(amounts))
         return sums.build()
@@ -230,11 +230,11 @@ class _ChangeSums:
         self._sums[step] = self._sums.get(step, 0.0) + size * share
         self._shares[step] = self._shares.get(step, 0.0) + share
 
-    def build(self) -> Changes:
+    def build(self) -> ChangeDistribution:
         """Return the changes."""
         shares = np.array(list(self._shares.values()))
         sums = np.array(list(self._sums.values()))
-        return Changes(sums / shares, shares)
+        return ChangeDistribution(sums / shares, shares)
 
 
 def _binomial(count: int, rate: float) -> list[float]:
@@ -242,11 +242,11 @@ def _binomial(count: int, rate: float) -> list[float]:
     return [binomial(hits, count, rate) for hits in range(count + 1)]
 
 
-def _mean_size(amounts: Sequence[tuple[float, int]], further: float) -> float:
+def _mean_size(amounts: Sequence[tuple[float, int]], further_rate: float) -> float:
     """Return the mean size of a change that takes one part, and each further one with a probability."""
     if not amounts:
         return 0.0
-    sizes = (amount * (1 + further * (parts - 1)) / parts for amount, parts in amounts)
+    sizes = (amount * (1 + further_rate * (parts - 1)) / parts for amount, parts in amounts)
     return math.fsum(sizes) / len(amounts)
 
 
@@ -279,7 +279,7 @@ class SimulatedComparisons:
 
 
 def simulate(
-    changes: Changes,
+    changes: ChangeDistribution,
     samples: int,
     *,
     scale: float = 1.0,
@@ -344,7 +344,7 @@ def compare_counts(
     return SimulatedComparisons(mean, low, high, is_shown)
 
 
-def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
+def find_sample_count(changes: ChangeDistribution, *, scale: float = 1.0) -> int:
     """Find how many samples a comparison needs to find these changes in 4 of 5 cases. The count is exact to 1 %.
 
     Args:

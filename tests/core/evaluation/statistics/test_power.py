@@ -7,8 +7,8 @@ import pytest
 
 from ctxmetrics.evaluation.statistics.paired import paired_mean
 from ctxmetrics.evaluation.statistics.power import (
+    ChangeDistribution,
     ChangeModel,
-    Changes,
     ValueParts,
     compare_counts,
     find_sample_count,
@@ -119,7 +119,7 @@ def test_larger_parts_are_taken_if_few_samples_change():
 
 
 def test_same_changes_need_the_same_number_again():
-    changes = Changes(np.array([-0.5, 0.5]), np.array([0.2, 0.1]))
+    changes = ChangeDistribution(np.array([-0.5, 0.5]), np.array([0.2, 0.1]))
     assert find_sample_count(changes) == find_sample_count(changes)
-    everything = Changes(np.array([-0.3]), np.array([1.0]))
+    everything = ChangeDistribution(np.array([-0.3]), np.array([1.0]))
     assert find_sample_count(everything) == 6  # 2 * 0.5**6 is the first below .05

@@ -104,6 +104,12 @@ def draw(
     return Draw(seed, by, len(samples), tuple(drawn_samples))
 
 
+def to_sortable(key: QuestionKey) -> tuple[str, str]:
+    """Convert a key to texts that can be sorted: the id of a sample may be missing."""
+    sample_id, texts_hash = key
+    return sample_id or "", texts_hash
+
+
 def choose_samples(
     strata: Mapping[QuestionKey, str | None],
     counts: Counter[str | None],
@@ -122,8 +128,7 @@ def choose_samples(
     chosen_keys = list(dict.fromkeys(earlier))  # each once
     # A later draw does not repeat the order of the draw before it.
     random_source = random.Random(f"{seed}/{len(chosen_keys)}")  # noqa: S311 - a draw that can be repeated
-    # By the id of the sample and the digest of its texts: an id may be missing.
-    ordered_keys = sorted(strata, key=lambda key: (key[0] or "", key[1]))
+    ordered_keys = sorted(strata, key=to_sortable)
     already_chosen = set(chosen_keys)
     candidates = [key for key in ordered_keys if key not in already_chosen]
     random_source.shuffle(candidates)

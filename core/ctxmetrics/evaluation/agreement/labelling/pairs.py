@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.evaluation.agreement.labelling.draw import can_be_labelled, choose_samples
+from ctxmetrics.evaluation.agreement.labelling.draw import can_be_labelled, choose_samples, to_sortable
 from ctxmetrics.evaluation.comparison.pairing import MissingIdError, RowPair, join_runs
 from ctxmetrics.evaluation.rows.baseline import KEY_HASH_LENGTH, shorten
 from ctxmetrics.evaluation.rows.people_answers import Draw, Drawn, QuestionKey, label_of
@@ -130,7 +130,7 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
     for item in choose_samples(pairs.strata, counts, seed=seed, earlier=earlier_keys):
         # One key if the texts are equal in both runs.
         keys = {item.key, pairs.partners[item.key]}
-        shuffled_keys = sorted(keys, key=lambda key: (key[0] or "", key[1]))
+        shuffled_keys = sorted(keys, key=to_sortable)
         random_source = random.Random(f"{seed}/{item.key}")  # noqa: S311 - a draw that can be repeated
         random_source.shuffle(shuffled_keys)
         drawn_samples += [replace(item, key=key) for key in shuffled_keys]

@@ -45,7 +45,8 @@ class LabelHandler(LocalHandler):
                 body = read_file(pages.__name__, name) + body
             self.send(HTTPStatus.OK, body.encode(), f"text/{kind}; charset=utf-8")
         elif path == "question":
-            self._send_json(lambda: session.show(session.next_after(-1) if query is None else query))
+            shown_number = session.next_after(-1) if query is None else query
+            self._send_json(lambda: session.show(shown_number))
         elif path == "verdict" and query is not None:
             self._send_json(lambda: {"verdict": session.verdict(query)})
         elif path is not None:
@@ -61,10 +62,10 @@ class LabelHandler(LocalHandler):
             self.refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        elif (data := self._body()) is None:
+        elif (data := self._read_body()) is None:
             self.refuse(HTTPStatus.BAD_REQUEST)
         elif path == "answer":
-            self._send_json(lambda: self._answered(data))
+            self._send_json(lambda: self._save_answer(data))
         elif path == "stop":
             self._send_json(dict)
             # In a thread of its own: it waits for the end of `serve_forever`.
@@ -72,7 +73,7 @@ class LabelHandler(LocalHandler):
         else:
             self.refuse(HTTPStatus.NOT_FOUND)
 
-    def _body(self) -> dict[str, Any] | None:
+    def _read_body(self) -> dict[str, Any] | None:
         """Read the JSON object that the page sent. Return None if it is none, or too long."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or not length.isascii() or int(length) > _MAX_ANSWER_BYTES:
@@ -84,8 +85,8 @@ class LabelHandler(LocalHandler):
             return None
         return data if isinstance(data, dict) else None
 
-    def _answered(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Note an answer that the page sent, and return the state of the session."""
+    def _save_answer(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Save an answer that the page sent, and return the state of the session."""
         number = data.get("number")
         answer = data.get("answer")
         contexts = data.get("contexts", [])

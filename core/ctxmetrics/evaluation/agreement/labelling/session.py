@@ -36,8 +36,10 @@ from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.verdicts import Verdict
 
 
-def _verdict_on(question: LabelQuestion, sample: Sample, rows: Mapping[QuestionKey, Row] | None) -> str:
-    """Return the judge's verdict on a question with its evidence, or why there is none.
+def _find_verdict(
+    question: LabelQuestion, sample: Sample, rows: Mapping[QuestionKey, Row] | None
+) -> str:
+    """Find the judge's verdict on a question, and describe it with its evidence. If there is none, say so.
 
     Args:
         question: The question.
@@ -196,7 +198,7 @@ class Session:
         question = self._get_question(number)
         with self._lock:
             self._revealed.add(number)
-        return _verdict_on(question, self._samples[question.key], self._rows)
+        return _find_verdict(question, self._samples[question.key], self._rows)
 
     def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
         """Write an answer. It is on the disk when this returns.
@@ -250,8 +252,8 @@ class Session:
     def _find_implied(self, answer: PersonAnswer) -> dict[LabelQuestion, PersonAnswer]:
         """Find the answers that an answer settles about the other run's version of the sample, by their questions.
 
-        A context is as useful there. A sentence that a context states is stated wherever that context is; one that some
-        contexts do not state is not stated by fewer.
+        A context is equally useful in both versions. A sentence that a context states is stated in every version that has this
+        context. A sentence that some contexts do not state is not stated by a part of them.
         """
         question = answer.question
         other_key = self._partners.get(question.key, question.key)
@@ -406,6 +408,6 @@ def _format_question(data: dict[str, Any]) -> str:
     if data["label"] == UNITS:
         _, sentence, _ = data["reference"]
         return f"{head}  {sentence}\nDo the contexts state this sentence? (y 1 3: yes, by c1 and c3)"
-    number = int(data["item"][1:])  # of "c2" 2
+    number = int(data["item"][1:])  # "c2" -> 2
     context = data["contexts"][number - 1]
     return f"{head}  {context}\nIs this context useful for giving the reference answer?"
