@@ -1,5 +1,6 @@
 """Data files of the core hold words and texts: no pattern, and no list of words that is one text."""
 
+import ast
 import importlib
 import json
 import pkgutil
@@ -14,6 +15,7 @@ import pytest
 import ctxmetrics
 from ctxmetrics._internal.data_files import read_data
 from support.cases import each_case
+from support.trees import parse
 
 CORE = Path(ctxmetrics.__file__).parent
 FILES = {
@@ -166,6 +168,24 @@ def test_patterns_are_seen(text):
 )
 def test_words_and_paths_are_no_patterns(text):
     assert patterns_in("samples/keys.json", {"passages": [text]}) == []
+
+
+def test_a_blank_in_a_pattern_is_seen():
+    """A list of patterns that is one text would be cut at this blank."""
+    pattern = r"look up\b"
+    assert patterns_in("samples/keys.json", {"messages": {"searches": [pattern]}}) == [pattern]
+
+
+def test_no_module_cuts_a_text_into_words_or_patterns():
+    """A blank in a pattern would cut the pattern, too: a module writes its words and patterns one by one."""
+    cut_texts = [
+        f"{path}:{node.lineno}"
+        for path in CORE.rglob("*.py")
+        for node in ast.walk(parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        if node.attr == "split" and isinstance(node.value, ast.Constant)
+    ]
+    assert cut_texts == []
 
 
 def test_words_in_one_text_are_seen():

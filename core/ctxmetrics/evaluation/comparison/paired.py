@@ -43,9 +43,7 @@ class PairedColumn:
 
     before: list[float | None] = field(default_factory=list)
     after: list[float | None] = field(default_factory=list)
-    # Whether each sample reaches the pass mark: in the first run, and in the second run.
     passed: tuple[list[bool | None], list[bool | None]] = field(default_factory=lambda: ([], []))
-    # For each sample: whether the retrieval is the same, the number of compared verdicts, and how many of them differ.
     verdicts: list[tuple[bool, int, int] | None] = field(default_factory=list)
     first: tuple[Score, Score] | None = None
 

@@ -59,13 +59,7 @@ def order_pool(question: str, contexts: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(eq=False, slots=True)
 class Pools:
-    """The pools of a run's questions, and the counts of the requests about these pools.
-
-    Attributes:
-        asked: How many pools the judge was asked about.
-        alone: The number of settings' contexts that the judge was asked about alone, since their pool could not decide.
-        apart: The number of sets of contexts that the judge would be asked about if each setting were judged alone.
-    """
+    """The pools of a run's questions, and the counts of the requests about these pools."""
 
     # The contexts of the pool to which a setting's contexts belong, by the question and the setting's contexts.
     _pools: dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
@@ -100,7 +94,7 @@ class Pools:
 
     @property
     def alone(self) -> int:
-        """The number of sets of contexts that the judge was asked about alone."""
+        """The number of settings' contexts that the judge was asked about alone, because their pool could not decide."""
         return len(self._alone)
 
     @property

@@ -1096,7 +1096,7 @@ def test_every_option_has_help() -> None:
             assert all(option.help for option in options), command.name
 
 
-def test_a_misspelt_key_of_an_option_is_an_error() -> None:
+def test_a_misspelt_key_of_an_options_help_is_an_error() -> None:
     with pytest.raises(TypeError, match="lowst"):
         Help("How many.", lowst=0)  # type: ignore[call-arg]
 

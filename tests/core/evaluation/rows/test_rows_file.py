@@ -485,7 +485,7 @@ print("read back")
 
 
 @pytest.mark.slow
-def test_a_new_field_is_read_back_by_its_type(results, tmp_path):
+def test_a_new_field_of_provenance_is_read_back(results, tmp_path):
     """The type of a field decides how it is read, so that a field which a later version adds needs no more code."""
     values = {name: {} for name, _, _ in NEW_FIELDS}
     for name, field, value in NEW_FIELDS:
