@@ -31,6 +31,7 @@ from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.retrievers.corpus import read_corpus
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Evidence, Verdict
 from validity.agreement import make_parser
@@ -235,7 +236,11 @@ class Planter:
         """Another passage of the run is gold in place of those that state the reference."""
         gold = sample["reference_context_ids"]
         held = [id_ for id_ in gold if id_ in sample["retrieved_context_ids"]]
-        others = [id_ for id_ in sample["retrieved_context_ids"] if id_ not in gold]
+        # The same text under another id is right gold, too.
+        texts = {normalise(self.corpus[id_]) for id_ in gold if id_ in self.corpus}
+        others = [
+            id_ for id_ in sample["retrieved_context_ids"] if normalise(self.corpus[id_]) not in texts
+        ]
         if not held or not others or not is_answer(sample["reference"]):
             return False
         sample["reference_context_ids"] = [self.source.choice(others)]
@@ -356,7 +361,7 @@ class TruthJudge:
     warnings: tuple[str, ...] = ()
 
     def __init__(self, family: Family) -> None:
-        # By the text of a sentence, the passages that state it.
+        # By the text of a sentence, the normalised texts of the passages that state it. One of equal texts is judged for all.
         self.stating: dict[str, set[str]] = {}
         for sample in family.samples:
             units = split_sentences(sample["reference"])
@@ -367,11 +372,11 @@ class TruthJudge:
                 nearest = max(
                     units, key=lambda unit: len(words[unit] & held) / max(1, len(words[unit]))
                 )
-                self.stating.setdefault(nearest, set()).add(passage)
+                self.stating.setdefault(nearest, set()).add(normalise(passage))
             for unit in units:
                 if unit not in self.stating:
                     best = max(passages, key=lambda passage: len(words[unit] & self._read(passage)))
-                    self.stating[unit] = {best}
+                    self.stating[unit] = {normalise(best)}
 
     @staticmethod
     def _read(text: str) -> frozenset[str]:
@@ -386,7 +391,7 @@ class TruthJudge:
                 repeats = (
                     context.startswith(("Summary. ", "As was written elsewhere: ")) and unit in context
                 )
-                if repeats or context in stating:
+                if repeats or normalise(context) in stating:
                     whole = repeats or len(stating) == 1
                     evidence.append(Evidence(number, 0, len(context), context, whole=whole))
             value = bool(evidence)
@@ -399,7 +404,9 @@ class TruthJudge:
         for number, (id_, context) in enumerate(
             zip(request.context_ids, request.contexts, strict=True)
         ):
-            evidence = (Evidence(number, 0, len(context), context),) if context in stating else ()
+            evidence = (
+                (Evidence(number, 0, len(context), context),) if normalise(context) in stating else ()
+            )
             verdicts.append(Verdict(id=id_, value=bool(evidence), text=context, evidence=evidence))
         return Judgement(verdicts=tuple(verdicts))
 
