@@ -37,7 +37,10 @@ class IndexSketch:
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the record of a sample: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
         ids = record.get("retrieved_context_ids") or ()
-        self.labels.add_ids(ids, record.get("reference_context_ids"))
+        reference_ids = record.get("reference_context_ids") or ()
+        if not all(isinstance(id_, str) for id_ in (*ids, *reference_ids)):
+            return  # a line of a damaged file, whose ids say nothing about an index
+        self.labels.add_ids(ids, reference_ids)
         if are_span_ids(ids):
             return
         self.ids |= dict.fromkeys(ids)

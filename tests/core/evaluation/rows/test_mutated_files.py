@@ -90,3 +90,23 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path, form: str, files: int
                 messages.append(str(error))
     assert len(messages) > files
     assert max(map(len, messages)) < 700
+
+
+@pytest.mark.parametrize("damaged_id", [0.5, 1, None, {}])
+def test_comparison_reads_past_an_id_that_is_no_text(tmp_path, damaged_id):
+    """What the retrieval index of the runs was is not said by a damaged line, and is no error of Python."""
+    samples = [
+        Sample(id=f"q{n}", retrieved_context_ids=[f"a{n}", "b"], reference_context_ids=["c", f"z{n}"])
+        for n in range(4)
+    ]
+    results = evaluate(samples, ["id_based_context_recall"], progress=False)
+    intact = tmp_path / "intact.jsonl"
+    damaged = tmp_path / "damaged.jsonl"
+    results.to_jsonl(intact)
+    text = intact.read_text(encoding="utf-8")
+    damaged.write_text(text.replace('"a2"', json.dumps(damaged_id), 1), encoding="utf-8")
+    assert damaged.read_text(encoding="utf-8") != text
+    try:
+        compare(intact, damaged)
+    except CtxMetricsError as error:
+        assert "damaged.jsonl" in str(error)
