@@ -140,6 +140,7 @@ class ComparedText:
 
     Attributes:
         tokens: The words of the text.
+        keys: The keys of its words, and of the words and parts of its quantities.
         is_content: Whether each word is a content word, by its position.
         negations: The positions of the words that deny.
         denies_in_other_language: Whether all its denying words are of another language: then the guess of the language was wrong.
@@ -156,6 +157,7 @@ class ComparedText:
         if _MARK_BEHIND_BLANK.search(text):
             text = _BLANKS_BEFORE_MARK.sub("", text)
         self.tokens: Sequence[Token] = read_number_words(tokenize(text), language)
+        self.keys: frozenset[str] = frozenset(list_keys(self.tokens))
         self.language = language
         self._unit = unit or self
         stop_words = _get_stop_words(language)
@@ -222,11 +224,6 @@ class ComparedText:
             return True
         folded_words = {*map(get_folded, self.tokens)}
         return may_have_other_language(folded_words, self.language, common_words=_COMMON_WORDS)
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The keys of its words, and of the words and parts of its quantities."""
-        return frozenset(list_keys(self.tokens))
 
     @cached_property
     def opposites(self) -> frozenset[str]:
