@@ -99,7 +99,7 @@ async def measure(form: str, port: str, requests: int) -> dict[str, float]:
         before = read_peak()
         assert await recall_all() == 0
         peaks["note"] = read_peak() - before
-        await batches.submit(wanted=True)
+        await batches.submit(run_is_whole=True)
         assert batches.problem is None, batches.problem
         assert sum(intent.requests for intent in batches.report.unfinished) == requests
         peaks["submit"] = read_peak() - before

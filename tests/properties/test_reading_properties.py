@@ -20,7 +20,7 @@ from support.exports import FILES
 NAMES = sorted(
     {key for schema in SCHEMAS.values() for keys in schema.flat_keys.values() for key in keys}
 )
-HEADS = sorted({head for schema in SCHEMAS.values() for head in schema.heads})
+HEADS = sorted({head for schema in SCHEMAS.values() for head in schema.keys_of_several_fields})
 texts = st.text(max_size=12) | st.sampled_from(
     ['["a b", "c d"]', "a b|c d", '{"a": 1}', "{", "[", "[Document("]
 )

@@ -42,6 +42,7 @@ _KEY_PATTERN = compile_on_use(
     re.IGNORECASE | re.VERBOSE,
 )
 # A word that can only be a key, also as a part of a model's name: it is long and has a digit, such as sk-proj-4f9a8b7c6d5e4f3a.
+# The digit may stand behind a sign that is no part of a key, but not behind a blank, "/" or "@". A masked key has "*".
 _LONG_KEY_PATTERN = compile_on_use(
     r"\b (?:sk|pk|rk|gsk|hf|xai) [-_] (?=[^\s/@]*\d) [A-Za-z0-9_\-*]{16,}", re.IGNORECASE | re.VERBOSE
 )

@@ -25,6 +25,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.formulas.checks import check_switch
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.run import breaker_scope
+from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import (
     MAY_BE_JOINED,
     ORDERED_BY,
@@ -282,8 +283,8 @@ def _describe_doubts(hits: Any, sample: Sample) -> dict[str, str]:
         sample: The sample that was read from it.
     """
     doubts: dict[str, str] = {}
-    has_numbers = isinstance(hits, (list, tuple)) and not all(isinstance(hit, str) for hit in hits)
-    if has_numbers:
+    # Reading the hits loads the readers of files: only numbers can say another order.
+    if isinstance(hits, (list, tuple)) and any(map(_has_number, hits)):
         with suppress(SampleError):  # hits without texts
             metadata = Sample.from_dict({"retrieved_contexts": [*hits]}).metadata
             order = metadata.get(ORDERED_BY) or metadata.get(UNORDERED_BY)
@@ -296,3 +297,14 @@ def _describe_doubts(hits: Any, sample: Sample) -> dict[str, str]:
         if separator:
             doubts[MAY_BE_JOINED] = f"separator {separator}"
     return doubts
+
+
+def _has_number(hit: Any) -> bool:
+    """Tell whether a hit has a number beside its text or in its metadata, such as a rank or a score."""
+    values: list[Any] = []
+    for fields in (hit, look_up(hit, "metadata")):
+        if isinstance(fields, Mapping):
+            values += fields.values()
+        elif isinstance(fields, (list, tuple)):  # a document and its score
+            values += fields
+    return any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)

@@ -197,7 +197,8 @@ async def score_pairs(
     answers = await asyncio.gather(*map(asyncio.wrap_future, pending.values()))
     for pair, score in zip(pending, answers, strict=True):
         scores[pair] = score
-        if cache is not None and not isinstance(score, str):
+        has_failed = isinstance(score, str)  # the reason why there is no score
+        if cache is not None and not has_failed:
             cache.put(keys[pair], repr(score))
     return scores, len(pending)
 

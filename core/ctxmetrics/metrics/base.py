@@ -99,7 +99,7 @@ class Metric(Definition, ABC):
         top_k: Look at the first k retrieved contexts only. The score is that of a retriever that returned
             no more than these.
         name: The metric's name; parameters that change the number and are not the default are part of it.
-        convention_data: What the convention says.
+        convention_data: The convention itself: its formula, its scale and its pass mark.
         pass_mark: The threshold in force: the scale's top when strict, else the threshold, else the convention's.
 
     Raises:

@@ -87,7 +87,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             remember_api_keys(model)
             problem = classify(error, seconds)
             if isinstance(problem, JudgeError):
-                problem = mark_unread(problem, error, waited=bool(loop_turns))
+                has_waited = bool(loop_turns)
+                problem = mark_unread(problem, error, waited=has_waited)
                 problem = mark_kept_connection(problem, error)
         else:
             if not isinstance(reply, Reply):

@@ -156,7 +156,7 @@ def with_stage_history(
     if pooled:
         values_so_far_by_stage = _values_so_far(pooled, pool_indexes_by_stage, len(pool))
     else:
-        values_so_far_by_stage = _first_yes_so_far(verdicts_by_stage)
+        values_so_far_by_stage = _any_yes_so_far(verdicts_by_stage)
     last_verdicts: list[Verdict] = []
     for unit_index, verdicts_on_unit in enumerate(zip(*verdicts_by_stage, strict=True)):
         records: list[dict[str, Any]] = []
@@ -190,7 +190,7 @@ def _values_so_far(
     return values_by_stage
 
 
-def _first_yes_so_far(verdicts_by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
+def _any_yes_so_far(verdicts_by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
     """Return the same as `_values_so_far`, from verdicts about each stage by itself: a yes of one stage stays for all later stages."""
     values_by_stage: list[list[bool | None]] = []
     for verdicts in verdicts_by_stage:

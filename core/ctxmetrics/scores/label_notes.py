@@ -450,8 +450,8 @@ class Labels:
         notes = []
         if embedded_judge and self.yes_or_no:
             notes.append(
-                f"{plural(self.yes_or_no, 'reference')} of a yes or no alone, which no words of a context can state: write what "
-                "it means as a fact (reference_facts, unit=fact), or take an LLM"
+                f"{plural(self.yes_or_no, 'reference')} of a yes or no alone, and no context states that in its words: write "
+                "the meaning of the answer as a fact (reference_facts, unit=fact), or take an LLM"
             )
         if self.without_answer["all"]:
             questions = plural(self.without_answer["all"], "question")

@@ -78,11 +78,13 @@ class Partners:
                 self._rows.setdefault(key, []).append((row, where))
 
     def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
-        """Return the fields of a sample with what is expected of it. Return None if it comes at the end (`references_without_row`).
+        """Return the fields of a sample with what is expected of it.
+
+        Return None if the sample is yielded after all rows, by `references_without_row`.
 
         Raises:
             InputFileError: Two rows of the references have the sample's key, or a row has the key and another question.
-            SampleError: Both sides have expected items, and they differ.
+            SampleError: The row and its row of the references have expected items, and they differ.
         """
         self._row_count += 1
         keys = list(self._list_keys(values, self._row_count))
@@ -127,9 +129,10 @@ class Partners:
         """
         retrieved = {} if self._missing == "drop" else self._empty_retrieved_fields
         for place, (_, partner) in self._unused.items():
+            # The first key is the best one, such as an id before the text of a question: no two rows may have it.
             first_key = next(self._list_keys(partner), None)
             if first_key is not None:
-                _get_single_row(self._rows[first_key], place)  # raises if two rows have the key
+                _get_single_row(self._rows[first_key], place)
             values: dict[str, Any] = {}
             for name in ("user_input", "labels", "metadata"):
                 if partner.get(name):

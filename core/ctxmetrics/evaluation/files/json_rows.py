@@ -137,7 +137,9 @@ def _open_conversations(rows: list[Any]) -> list[Any]:
 
 
 def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
-    """Read the rows of an object whose keys name them: samples (``orient="index"`` of pandas), or questions and documents.
+    """Read the rows of an object that is keyed by names: a sample for each key, or LlamaIndex' queries and documents by id.
+
+    Pandas writes a sample for each key with ``orient="index"``.
 
     None if the object has another form.
     """

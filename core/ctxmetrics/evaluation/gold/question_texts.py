@@ -332,8 +332,8 @@ def _check_language(question: Question) -> Iterator[Finding]:
     if len(question.reference_words) < _MIN_WORDS_IN_LANGUAGE:
         return
     reference_language = find_language(question.reference)
-    if reference_language is None and _is_in_another_script(question):
-        reference_language = "en"  # or another language with Latin letters
+    if reference_language is None and _only_reference_is_latin(question):
+        reference_language = "en"  # stands for any language with Latin letters
     question_language = find_language(question.text)
     if reference_language is None or question_language in {None, reference_language}:
         return
@@ -345,7 +345,7 @@ def _check_language(question: Question) -> Iterator[Finding]:
         yield question.make_finding("other_language", evidence)
 
 
-def _is_in_another_script(question: Question) -> bool:
+def _only_reference_is_latin(question: Question) -> bool:
     """Tell whether a reference has words of Latin letters and the question none. A name such as "USB Type-C" has no language."""
     if not question.reference.isascii() or _LATIN_LETTER.search(question.text):
         return False

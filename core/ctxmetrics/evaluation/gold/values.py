@@ -257,6 +257,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     for before, word in pairwise(words):
         may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBER_KINDS
         is_noun_before = before.spelling[:1].isupper() and not before.ends_clause
+        # `begins_sentence` and `is_after_number` are still about the word before.
         is_unit = is_noun_before and is_after_number  # "fünf Euro Eintritt"
         is_beside_noun = is_noun_before and not begins_sentence and not is_unit
         begins_sentence = before.ends_clause

@@ -285,7 +285,9 @@ class RetrieverFigures:
         for metric in self.metrics:
             lines = {}
             for name, setting in self.settings.items():
-                if any(row[metric].context_lengths is not None for row in setting.results):
+                # A score at a smaller k is computed from the contexts that the score knows.
+                has_contexts = any(row[metric].context_lengths is not None for row in setting.results)
+                if has_contexts:
                     lines[name] = [*setting.results.curve(ks, [metric])]
             if lines:
                 curves[metric] = lines
@@ -322,7 +324,9 @@ class RetrieverFigures:
         for metric in self.metrics:
             for setting in self.settings.values():
                 # Only scores about the units of a reference have the lengths of the contexts.
-                if any(row[metric].context_lengths is not None for row in setting.results):
+                # A score at a smaller k is computed from the contexts that the score knows.
+                has_contexts = any(row[metric].context_lengths is not None for row in setting.results)
+                if has_contexts:
                     return metric
         for metric in self.metrics:
             if metric.startswith("id_based_context_recall"):

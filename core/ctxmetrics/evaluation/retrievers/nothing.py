@@ -137,7 +137,7 @@ def choose_relevance(metrics: Sequence[Metric], questions: Iterable[Sample]) -> 
 
 
 def _split_questions(results: Results, metric: str | None) -> tuple[list[int], list[int]]:
-    """Return the indexes of the questions without an answer, and of those with one and a recall. Those that failed are left out."""
+    """Return the indexes of the questions without an answer, and of the questions with an answer whose recall is known."""
     unanswerable: list[int] = []
     answerable: list[int] = []
     for index, row in enumerate(results):

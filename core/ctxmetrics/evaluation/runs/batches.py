@@ -118,7 +118,7 @@ class BatchScorer:
             MissingFieldError: No row has a field that a metric needs.
             CtxMetricsError: As `score` raises.
         """
-        return self._score(table, 1, is_whole_table=True)
+        return self._score(table, first_row=1, is_whole_table=True)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a table has a column of a metric's name.

@@ -33,7 +33,9 @@ class RunOptions(TypedDict, total=False):
     deadline: float | None
     out: str | os.PathLike[str] | None
     keep_texts: bool
+    # Whether a sample with one context is scored although the context may hold several passages.
     one_context: bool
+    # Whether a retrieved document that is the question itself is left out.
     drop_self: bool
     telemetry: Any
     batch: Batch | None

@@ -294,7 +294,7 @@ class ComparedText:
                 by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
         return by_word
 
-    def list_values_about_same(self, value: PhraseValue) -> list[PhraseValue]:
+    def list_values_about_same_words(self, value: PhraseValue) -> list[PhraseValue]:
         """List the phrases of the text that have the group of a phrase of another text, and are about one of the same words."""
         values: list[PhraseValue] = []
         for word in value.beside or ("",):

@@ -218,8 +218,12 @@ def _find_contrary_values(
 def _find_contrary_value(
     unit: ComparedText, value: PhraseValue, text: ComparedText
 ) -> PhraseValue | None:
-    """Find a phrase of a text that is contrary to a phrase of the unit, and that neither the unit nor an exchange of names explains."""
-    for other in text.list_values_about_same(value):
+    """Find a phrase of a text that is contrary to a phrase of the unit.
+
+    A phrase that the unit has, too, does not count, nor one that says the same with exchanged names: "A sold it to B" and
+    "B bought it from A".
+    """
+    for other in text.list_values_about_same_words(value):
         is_contrary = other.contradicts(value) and not _has_value(unit, other)
         if is_contrary and not _is_converse(unit, value, text, other):
             return other
@@ -228,7 +232,7 @@ def _find_contrary_value(
 
 def _has_value(text: ComparedText, value: PhraseValue) -> bool:
     """Whether a text has a phrase with the same value about one of the same words."""
-    return any(other.value == value.value for other in text.list_values_about_same(value))
+    return any(other.value == value.value for other in text.list_values_about_same_words(value))
 
 
 # --- converses: Ann is older than Ben, Ben is younger than Ann --------------------------------------------------------
@@ -237,7 +241,7 @@ def _has_value(text: ComparedText, value: PhraseValue) -> bool:
 def _states_converse(unit: ComparedText, text: ComparedText) -> bool:
     """Whether a text has a contrary phrase and exchanged names, which together say the same as the unit."""
     for value in unit.values:
-        for other in text.list_values_about_same(value):
+        for other in text.list_values_about_same_words(value):
             if other.contradicts(value) and _is_converse(unit, value, text, other):
                 return True
     return False

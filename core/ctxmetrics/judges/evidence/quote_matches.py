@@ -118,8 +118,8 @@ def _has_denial(text: str, language: str) -> bool:
 _MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
 # The number of characters at each end of a quote in which a label is looked for.
 _MAX_LABEL_CHARACTERS = 120
-# "c2 says: **quote**" has three layers.
-_MAX_LAYERS = 5
+# Each turn takes off the marks at both ends and one label: "c2 says: **quote**" needs two turns.
+_MAX_TURNS = 5
 # A tag at the beginning or the end: <context id=2>, </quote>
 _TAG_AT_END = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
 
@@ -132,7 +132,7 @@ def take_off_marks(quote: str) -> str:
     """
     label_before, label_behind = _labels()
     text = quote
-    for _ in range(_MAX_LAYERS):
+    for _ in range(_MAX_TURNS):
         bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
         # A label is looked for in the first and the last characters only: a long text costs no time.
         first_part = bare[:_MAX_LABEL_CHARACTERS]

@@ -36,8 +36,8 @@ _STATEMENT_END = re.compile("[;；]")
 _ADDING_WORDS = JOINING_WORDS | {"while", "whereas", fold("während")}
 # Words of the past in all languages: was, had.
 _PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word in words)
-# The language of markers that is used for a text whose language is open: the markers of all languages.
-_OPEN_LANGUAGE = ""
+# Stands for all languages: a text of an unknown language is searched for the markers of each of them.
+_ALL_LANGUAGES = ""
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
 
 
@@ -169,10 +169,10 @@ def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
 
 
 def _choose_language(unit_words: Sequence[Token], language: str) -> str:
-    """Return the language whose markers are looked for: `_OPEN_LANGUAGE` if the language of a short unit is open."""
+    """Return the language whose markers are looked for: `_ALL_LANGUAGES` if the language of a short unit is unknown."""
     folded_words = {*map(get_folded, unit_words)}
     if may_have_other_language(folded_words, language):
-        return _OPEN_LANGUAGE
+        return _ALL_LANGUAGES
     return base_language(language)
 
 
@@ -423,11 +423,11 @@ def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_Marker
 
 @lru_cache(maxsize=16)
 def _read_markers(language: str) -> _Markers:
-    """Read the markers of a language; those of all languages for `_OPEN_LANGUAGE`, without words that mean something else in another."""
+    """Read the markers of a language; those of all languages for `_ALL_LANGUAGES`, without words that mean something else in another."""
     lists: Mapping[str, Mapping[str, Sequence[str]]] = LISTS["reservations"]
     left_out: frozenset[str] = frozenset()
     chosen_lists = [lists.get(language, _NO_LISTS)]
-    if language == _OPEN_LANGUAGE:
+    if language == _ALL_LANGUAGES:
         chosen_lists = [*lists.values()]
         left_out = frozenset(map(fold, LISTS["reservations_only_in_their_language"]))
     markers: dict[str, list[_Marker]] = {}

@@ -59,9 +59,9 @@ from ctxmetrics.text.quantities import (
     TENS_JOINTS,
     THOUSANDS_BEFORE_UNIT,
     Quantity,
+    continues_quantity,
     find_spoken_time,
     find_stretch,
-    is_continued,
     is_zero_word,
     join_number_words,
     read_quantities,
@@ -395,7 +395,7 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
     """Whether a unit of measure follows a number word, so that both are a quantity: three years, five-year."""
     if "-" in chunks[index]:
         return True
-    return index + 1 < len(chunks) and is_continued(chunks[index + 1])
+    return index + 1 < len(chunks) and continues_quantity(chunks[index + 1])
 
 
 def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[Token, ...]:

@@ -103,7 +103,7 @@ class WordIndex:
             self.first.append(len(self.starts))
         self.weight: int = 100 * len(self.starts) + 120 * sum(map(len, self._keys))
 
-    def look_for(self, keys: AbstractSet[str]) -> None:
+    def index_sentences_with(self, keys: AbstractSet[str]) -> None:
         """Find the sentences that hold some keys. Give all keys of a request at once, because each search reads all contexts."""
         new_keys = keys - self._sentences_by_key.keys()
         if not new_keys:
@@ -118,7 +118,7 @@ class WordIndex:
     def _find_sentences(self, key: str) -> Sequence[int]:
         """Return the sentences with exactly this key, with repetitions."""
         if key not in self._sentences_by_key:
-            self.look_for({key})
+            self.index_sentences_with({key})
         return self._sentences_by_key[key]
 
     def sentences(self, key: str) -> Sequence[int]:

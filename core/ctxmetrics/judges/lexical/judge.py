@@ -126,7 +126,7 @@ class LexicalJudge(Rules):
         index = shared_index(request, find_keys)
         contexts = request.contexts
         units = [ParsedText.of(text, request.language) for text in request.units]
-        index.look_for(frozenset().union(*(unit.find_forms() for unit in units)))
+        index.index_sentences_with(frozenset().union(*(unit.find_forms() for unit in units)))
         verdicts = []
         for id_, unit in zip(request.unit_ids, units, strict=True):
             if not unit.content_positions:
@@ -147,7 +147,7 @@ class LexicalJudge(Rules):
         distinct_request = replace(request, contexts=distinct_contexts)
         answer = ParsedText.of(request.answer, request.language)
         word_index = shared_index(distinct_request, find_keys)
-        word_index.look_for(answer.find_forms())
+        word_index.index_sentences_with(answer.find_forms())
         verdicts = judge_usefulness(answer, word_index, distinct_request, self)
         if len(distinct_contexts) == len(request.contexts):
             return verdicts

@@ -251,7 +251,7 @@ def is_nothing(value: Any) -> bool:
     """Whether a value says that there is nothing."""
     if isinstance(value, str):
         plain = value.strip(f"{_AROUND_ID}-–—").casefold()
-        return bool(value.strip()) and plain in _read_nothing()
+        return bool(value.strip()) and plain in _read_words_for_nothing()
     return value is not None and not value
 
 
@@ -302,7 +302,7 @@ def _is_low(grade: str) -> bool:
 def _names_something(text: str) -> bool:
     """Whether a text under a key such as ``errors`` names one."""
     plain = text[:LONGEST_READ].strip(f"{_AROUND_ID}-–—").casefold()
-    if plain in _read_nothing() or plain in get_words("yes"):
+    if plain in _read_words_for_nothing() or plain in get_words("yes"):
         return False
     if denies(plain):
         return True
@@ -317,7 +317,7 @@ def says_something(value: Any) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _read_nothing() -> frozenset[str]:
+def _read_words_for_nothing() -> frozenset[str]:
     """Read the texts that models write if there is nothing."""
     return frozenset(read_data("judges.llm", "words.toml")["nothing"])
 

@@ -31,7 +31,7 @@ from ctxmetrics.text.quantities.numerals import (
     read_compound_number,
     write_numerals,
 )
-from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
+from ctxmetrics.text.quantities.reading import continues_quantity, find_stretch, read_quantities
 
 __all__ = [
     "EACH_WORDS",
@@ -48,9 +48,9 @@ __all__ = [
     "TENS_JOINTS",
     "THOUSANDS_BEFORE_UNIT",
     "Quantity",
+    "continues_quantity",
     "find_spoken_time",
     "find_stretch",
-    "is_continued",
     "is_zero_word",
     "join_number_words",
     "may_hold_numerals",

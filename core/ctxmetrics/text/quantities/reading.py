@@ -200,7 +200,7 @@ def _may_follow(chunk: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
-def is_continued(word: str) -> bool:
+def continues_quantity(word: str) -> bool:
     """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
     return word.rstrip(_MARKS_AROUND_WORD).lower() in _WORDS_BEHIND_NUMBER or word[:1] >= "\u2000"
 
@@ -232,10 +232,12 @@ def _may_continue(text: str, match: re.Match[str]) -> bool:
     word = match[2]
     if word == "of":
         next_words = text[match.end() : match.end() + _MAX_WORD_CHARACTERS].split()
-        return bool(next_words) and is_continued(next_words[0])
+        return bool(next_words) and continues_quantity(next_words[0])
     if word == "in":  # 1 in 5
         return text[match.end() + 1 : match.end() + 2].isdecimal()
-    return word[0] in _CONTINUING_CHARACTERS or word == "de" or is_continued(word.partition("-")[0])
+    return (
+        word[0] in _CONTINUING_CHARACTERS or word == "de" or continues_quantity(word.partition("-")[0])
+    )
 
 
 def _name_kind(text: str, begin: int, value: Value, word_before: str) -> Quantity | None:
