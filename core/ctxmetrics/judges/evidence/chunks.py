@@ -225,8 +225,8 @@ def is_named(token: Token) -> bool:
 
 # The maximum number of characters of a chunk that is remembered.
 LONGEST_CHUNK = 64
-# The maximum number of chunks that are remembered: they take about 20 MB.
-MAX_CHUNKS_REMEMBERED = 1 << 16
+# The maximum number of chunks that are remembered: they take about 40 MB. A corpus of 6,000 passages has half as many.
+MAX_CHUNKS_REMEMBERED = 1 << 17
 
 # The words of the remembered chunks that hold no number.
 _plain_chunks: dict[str, tuple[Token, ...]] = {}
