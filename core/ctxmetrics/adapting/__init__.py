@@ -87,7 +87,8 @@ _MODULES: Mapping[str, str] = {
     "WrapperParams": "ctxmetrics.adapting.parameters",
 }
 
-__all__ = [*_MODULES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
+# The checkers read the names from the stub. A test shows that stub and table have the same names.
+__all__ = [*_MODULES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = load_on_first_use(__name__, _MODULES)
 
 

@@ -6,14 +6,12 @@ framework's results. This module does the rest: parameters, judge, reading, scor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.adapting.framework_run import FrameworkRun, get_framework_run
 from ctxmetrics.adapting.parameters import build_metric
@@ -37,7 +35,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import Schema
 from ctxmetrics.samples.systems import SCHEMAS, check_keys
 from ctxmetrics.scores.score import Score
-from ctxmetrics.scores.text_notes import find_doubtful_separator
+from ctxmetrics.scores.text_notes import find_doubtful_separator, find_line_of_marks
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 
 # The scope of a metric without a judge. It has no state, so that one object is enough.
 _NO_SCOPE = nullcontext()
-# A line of marks between passages.
-_RULE_PATTERN = compile_on_use(r"^[^\S\n]*([-=*_#])\1{2,}[^\S\n]*$", re.MULTILINE)
 # The parameters that name the keys of fields in a record, such as ``reference_key``. All other parameters are the metric's.
 _FIELD_KEY_PARAMETERS = KeyParams.__optional_keys__
 
@@ -292,8 +288,7 @@ def _describe_doubts(hits: Any, sample: Sample) -> dict[str, str]:
                 doubts[UNORDERED_BY] = order
     contexts = sample.retrieved_contexts or ()
     if len(contexts) == 1:
-        rule = _RULE_PATTERN.search(contexts[0])
-        separator = find_doubtful_separator(contexts[0])[0] if rule is None else rule[0].strip()
+        separator = find_line_of_marks(contexts[0]) or find_doubtful_separator(contexts[0])[0]
         if separator:
             doubts[MAY_BE_JOINED] = f"separator {separator}"
     return doubts

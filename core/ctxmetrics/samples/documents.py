@@ -343,7 +343,7 @@ def describe_degrees(words: Iterable[Any]) -> str | None:
     for word in words:
         if isinstance(word, str) and read_grade_word(word) == 1:
             relevant_words.setdefault(to_plain_name(word), word.strip())
-    if len(relevant_words) < 2:  # noqa: PLR2004 - a pair
+    if len(relevant_words) < 2:  # noqa: PLR2004 - one word differs from no other
         return None
     first_word, second_word, *_ = relevant_words.values()
     return f"the degree in {first_word[:40]!r} and {second_word[:40]!r}"

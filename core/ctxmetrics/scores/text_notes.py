@@ -124,6 +124,16 @@ _LABEL_PATTERN = compile_on_use(
     re.VERBOSE,
 )
 _DIGITS_PATTERN = compile_on_use(r"\d+")
+_LINE_OF_MARKS_PATTERN = compile_on_use(r"^[^\S\n]*([-=*_#])\1{2,}[^\S\n]*$", re.MULTILINE)
+
+
+def find_line_of_marks(text: str) -> str:
+    """Find a line of one mark between passages, such as ``---``. Return an empty text if there is none.
+
+    The reader of a file splits a text at such a line. The text of a framework's record is not split.
+    """
+    line = _LINE_OF_MARKS_PATTERN.search(text)
+    return "" if line is None else line[0].strip()
 
 
 @lru_cache(maxsize=256)  # the questions about one passage often stand in a row

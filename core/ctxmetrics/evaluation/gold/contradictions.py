@@ -478,7 +478,7 @@ def _is_clear(denial: Contradiction, text: str, sentence: _GoldSentence, languag
         return False
     has_two_reservations = denial.kind == "reservation" and denial.unit and denial.context
     if has_two_reservations and (statement.negation_count + sentence.negation_count) % 2 == 1:
-        # "Only members may enter" and "nobody except members may enter" say the same.
+        # "Only members may enter" and "no visitor except members may enter" say the same.
         return False
     if denial.kind == "reservation" and statement.content <= sentence.list_keys_before_denial():
         return False  # "on the deck" of "allowed on the deck, but not in the cabin"

@@ -407,10 +407,14 @@ class PoolFindings:
 
     def _find_equal_counts(self, text: str) -> frozenset[str]:
         """Find the numbers of a text that the gold has, too, perhaps with another unit: "19-year-old" and "Ibe, 19,"."""
+        numbers = [word for word in read_words(text) if list_counts([word])]
+        if not numbers:
+            return frozenset()  # the usual case: the gold is not read
         gold_words = (word for index in self._pool.gold for word in read_words(self._pool.texts[index]))
         gold_counts = list_counts(gold_words)
-        words = (word for word in read_words(text) if not gold_counts.isdisjoint(list_counts([word])))
-        return frozenset(word.key for word in words)
+        return frozenset(
+            word.key for word in numbers if not gold_counts.isdisjoint(list_counts([word]))
+        )
 
     def _measure_characters(self, text: str, index: int) -> float:
         """Measure the share of the characters of a text that the gold and a passage have, in a script without blanks.
